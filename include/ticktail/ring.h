@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring (NPY8): a directory of live files that never ends.
+ *
+ * Appends go to the newest file; when it is full (or on demand, or at a time of day) a new one
+ * is made and its name enters the manifest.  The newest keep files are the queue; older ones
+ * stay on disk until somebody merges or prunes them.  A file is sealed when the manifest names
+ * a newer one; its rows then never change.
+ *
+ * A position is (file name, row from 0 of that file): it stays true across rolls, restarts and
+ * merges, and can be stored.
+ *
+ * Threads:    a handle belongs to one thread at a time.
+ * Processes:  one writer by a kernel lock; readers need read permission only.
+ * Fork:       a child may only _exit() or exec; handles stay the parent's.
+ * Durability: visible is not durable; rolls sync the finished file, see tt_ring_opts.sync_ms.
+ * Format and protocol: docs/FORMAT.md, docs/CONCURRENCY.md. */
+#ifndef TICKTAIL_RING_H
+#define TICKTAIL_RING_H
+
+#include <ticktail/file.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TT_SYNC_NONE (-1)
+#define TT_SYNC_EACH 0
+#define TT_SYNC_DEFAULT 1000
+
+struct tt_ring_opts {
+	size_t struct_size;
+	uint64_t capacity; /* rows a file */
+	uint64_t keep;	   /* files in the queue, at least 2 */
+	uint32_t row_rank;
+	const uint64_t *row_shape;
+	uint64_t max_bytes;  /* 0: no limit on what lies on disk */
+	int64_t sync_ms;     /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
+	int32_t roll_at_s;   /* second of the UTC day, -1 none */
+	bool batches_whole;  /* a batch that does not fit starts a new file */
+	bool exact;	     /* as in struct tt_file_create_opts */
+};
+#define TT_RING_OPTS_INIT \
+	{ .struct_size = sizeof(struct tt_ring_opts), .sync_ms = TT_SYNC_DEFAULT, .roll_at_s = -1 }
+
+/* Make dir, its manifest, its settings file and its first, empty file; all or nothing.
+ * Errors: -EEXIST, TT_E_RANGE, -ENOSPC, ... */
+TT_API int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
+			  const struct tt_ring_opts *opts, struct tt_error *err);
+/* Replace the settings of an existing ring (needs the writer lock; keep may only rise). */
+TT_API int tt_ring_set(const char *dir, const struct tt_ring_opts *opts, struct tt_error *err);
+
+struct tt_pos {
+	uint64_t file; /* name */
+	uint64_t row;  /* from 0 of the file */
+};
+
+struct tt_ring_file {
+	uint64_t name;
+	char file_name[32]; /* in the directory */
+	uint64_t start, end, capacity;
+	bool sealed, queued, merged;
+	int64_t first_row_ns; /* wall clock of the first row; else what the name says */
+};
+
+/* One consistent look at a ring. */
+struct tt_ring_info {
+	struct tt_dtype *dtype;
+	uint32_t row_rank;
+	uint64_t row_shape[TT_MAX_RANK];
+	uint64_t row_bytes, capacity, keep, rows;
+	int64_t writer_pid; /* 0 none, -1 not known */
+	uint8_t ring_id[16]; /* all zero: a foreign ring (npyt's) */
+	bool foreign;
+	struct tt_ring_opts opts; /* as stored; defaults in a foreign ring */
+	struct tt_ring_file *files; /* ascending by name; files not yet published left out */
+	size_t file_count;
+};
+TT_API int tt_ring_info(const char *dir, struct tt_ring_info *out, struct tt_error *err);
+TT_API void tt_ring_info_free(struct tt_ring_info *info); /* accepts an empty one */
+
+/* ---- Writing ---- */
+
+struct tt_ring_writer;
+
+#define TT_WAKE_EACH 0
+#define TT_WAKE_NEVER (-1)
+struct tt_ring_writer_opts {
+	size_t struct_size;
+	int64_t sync_ms; /* INT64_MIN: as stored in the ring */
+	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
+	bool clean_rows; /* struct padding is zero already */
+	bool force_network_fs;
+};
+#define TT_RING_WRITER_OPTS_INIT \
+	{ .struct_size = sizeof(struct tt_ring_writer_opts), .sync_ms = INT64_MIN, .wake_us = 250 }
+
+/* Take the writer lock and finish what a dead writer left half done; what was repaired can be
+ * asked by tt_ring_writer_repaired().  Errors: TT_E_BUSY with the pid, TT_E_DAMAGED, ... */
+TT_API int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
+			       const struct tt_ring_writer_opts *opts, struct tt_error *err);
+TT_API void tt_ring_writer_close(struct tt_ring_writer *writer);
+/* Words on what the open repaired, "" for nothing. */
+TT_API const char *tt_ring_writer_repaired(const struct tt_ring_writer *writer);
+TT_API const struct tt_dtype *tt_ring_writer_dtype(const struct tt_ring_writer *writer);
+TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
+
+/* Append count rows across files.  On an error (a roll that failed: -ENOSPC, ...) the rows
+ * published before it stay; *done_out (may be NULL) counts those of this call.  The writer can
+ * go on after the cause is gone. */
+TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
+			  uint64_t *done_out, struct tt_error *err);
+/* Room for up to count rows in the newest file, rolling first when it is full; *got_out is
+ * what lies at the returned place. */
+TT_API void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
+			     struct tt_error *err);
+TT_API int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count);
+/* Seal: start a new file now; nothing to do when the newest is empty. */
+TT_API int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err);
+TT_API int tt_ring_sync(struct tt_ring_writer *writer, struct tt_error *err);
+/* Position after the last row. */
+TT_API struct tt_pos tt_ring_writer_pos(const struct tt_ring_writer *writer);
+/* What must happen in time when no row comes: answer seal requests, timed sync and roll.
+ * Call it about every 100 ms from the writer's thread when idle. */
+TT_API int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err);
+
+/* ---- Reading ---- */
+
+struct tt_ring_reader;
+
+struct tt_ring_reader_opts {
+	size_t struct_size;
+	bool queued_only; /* else every file still on disk */
+	bool seal_only;	  /* sealed files only */
+};
+#define TT_RING_READER_OPTS_INIT { .struct_size = sizeof(struct tt_ring_reader_opts) }
+
+/* Stands at the oldest row.  The views that a reader gives stay valid until it moved on by two
+ * files or is closed. */
+TT_API int tt_ring_reader_open(struct tt_ring_reader **out, const char *dir,
+			       const struct tt_ring_reader_opts *opts, struct tt_error *err);
+TT_API void tt_ring_reader_close(struct tt_ring_reader *reader);
+TT_API const struct tt_dtype *tt_ring_reader_dtype(const struct tt_ring_reader *reader);
+TT_API uint64_t tt_ring_reader_row_bytes(const struct tt_ring_reader *reader);
+TT_API uint32_t tt_ring_reader_row_rank(const struct tt_ring_reader *reader);
+TT_API const uint64_t *tt_ring_reader_row_shape(const struct tt_ring_reader *reader);
+
+/* Up to count new rows of one file, preceded by up to prefetch rows of that file read before:
+ * 1 rows, 0 nothing new, < 0 error.  *pos_out (may be NULL) is the position of view row 0. */
+TT_API int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetch,
+			struct tt_view *out, struct tt_pos *pos_out, struct tt_error *err);
+/* Rows that were lost since the last call because their files are gone; the reader goes on at
+ * the oldest row there is. */
+TT_API uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader);
+TT_API struct tt_pos tt_ring_tell(const struct tt_ring_reader *reader);
+/* Go to a stored position; of a merged file the old names still work.  A file that is gone:
+ * stands at the next that is there, and the loss is counted when it can be known.
+ * TT_E_RANGE: a row past what the file has. */
+TT_API int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_error *err);
+TT_API int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err);
+TT_API int tt_ring_seek_last(struct tt_ring_reader *reader, struct tt_error *err); /* after the last row */
+/* Go back so that the next reads give the last count rows (fewer when there are fewer). */
+TT_API int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_error *err);
+
+/* The last (first) count rows as one view a file, oldest first, nothing copied.  *views_out is
+ * malloc'ed; the views live until the reader is closed. */
+TT_API int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
+			struct tt_view **views_out, size_t *n_out, struct tt_error *err);
+TT_API int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
+			struct tt_view **views_out, size_t *n_out, struct tt_error *err);
+
+/* Wait for something new after the reader's place: 1, 0 when the time is over, < 0. */
+TT_API int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how, int64_t timeout_ns,
+			struct tt_error *err);
+
+/* ---- Maintenance; each may run beside the feed ---- */
+
+/* All rows so far into sealed files: asks the live writer, or rolls itself when there is none.
+ * *sealed_out (may be NULL): false when the newest file was empty, nothing to do.
+ * TT_E_TIMEOUT naming the pid. */
+TT_API int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
+			struct tt_error *err);
+/* Join files that left the queue, batch of them into one (0: all, in files of at most a
+ * sensible size).  *merged_out counts the files joined.  allow (may be NULL) says for each
+ * file whether it may be touched. */
+typedef bool tt_ring_allow_fn(void *ctx, const struct tt_ring_file *file);
+TT_API int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow, void *ctx,
+			 uint64_t *merged_out, struct tt_error *err);
+/* Remove one file that left the queue. */
+TT_API int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err);
+TT_API int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err);
+/* Make a lost or damaged manifest again from the newest files (the old one is kept aside). */
+TT_API int tt_ring_rebuild(const char *dir, uint64_t keep, struct tt_error *err);
+TT_API int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
+			  struct tt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,122 @@
+# Macros of this project.  SPDX-License-Identifier: Apache-2.0
+
+# TT_WARNINGS: the warnings the tree is clean under; -Werror only on request.
+AC_DEFUN([TT_WARNINGS],
+[AC_ARG_ENABLE([werror],
+	[AS_HELP_STRING([--enable-werror],[treat compiler warnings as errors])])
+TT_WARN=
+for tt_flag in -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wold-style-definition; do
+	TT_TRY_CFLAG([$tt_flag],[TT_WARN="$TT_WARN $tt_flag"])
+done
+AS_IF([test "x$enable_werror" = xyes],[TT_WARN="$TT_WARN -Werror"])
+AC_SUBST([TT_WARN])])
+
+# TT_TRY_CFLAG(FLAG, IF-ACCEPTED)
+AC_DEFUN([TT_TRY_CFLAG],
+[tt_saved_CFLAGS=$CFLAGS
+CFLAGS="$CFLAGS -Werror $1"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([],[])],[$2])
+CFLAGS=$tt_saved_CFLAGS])
+
+AC_DEFUN([TT_VISIBILITY],
+[TT_HIDDEN=
+TT_TRY_CFLAG([-fvisibility=hidden],[TT_HIDDEN=-fvisibility=hidden])
+AC_SUBST([TT_HIDDEN])])
+
+# --enable-sanitize=LIST: as the compiler's -fsanitize, proved to link.
+AC_DEFUN([TT_ARG_SANITIZE],
+[AC_ARG_ENABLE([sanitize],
+	[AS_HELP_STRING([--enable-sanitize=LIST],
+		[build with -fsanitize=LIST, for example address,undefined])])
+TT_SAN=
+AS_CASE(["$enable_sanitize"],[''|no],[enable_sanitize=],
+	[yes],[AC_MSG_ERROR([--enable-sanitize needs a list, for example address,undefined])],
+	[TT_SAN="-fsanitize=$enable_sanitize -fno-sanitize-recover=all -fno-omit-frame-pointer"
+	tt_saved_CFLAGS=$CFLAGS
+	CFLAGS="$CFLAGS $TT_SAN"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([],[])],[],
+		[AC_MSG_ERROR([$CC cannot link with $TT_SAN])])
+	CFLAGS=$tt_saved_CFLAGS])
+AC_SUBST([TT_SAN])
+AM_CONDITIONAL([TT_SANITIZED],[test -n "$enable_sanitize"])])
+
+# --enable-fuzzers: link the fuzz targets with libFuzzer instead of the replayer.
+AC_DEFUN([TT_ARG_FUZZERS],
+[AC_ARG_ENABLE([fuzzers],
+	[AS_HELP_STRING([--enable-fuzzers],[build libFuzzer programs (needs CC=clang)])])
+TT_FUZZ=
+AS_IF([test "x$enable_fuzzers" = xyes],
+	[TT_FUZZ=-fsanitize=fuzzer
+	tt_saved_CFLAGS=$CFLAGS
+	CFLAGS="$CFLAGS -fsanitize=fuzzer-no-link"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([],[])],[],
+		[AC_MSG_ERROR([$CC does not know -fsanitize=fuzzer; use CC=clang])])
+	CFLAGS=$tt_saved_CFLAGS
+	TT_SAN="$TT_SAN -fsanitize=fuzzer-no-link"])
+AC_SUBST([TT_FUZZ])
+AM_CONDITIONAL([TT_FUZZERS],[test "x$enable_fuzzers" = xyes])])
+
+# Everything missing is named at once, with the packages that bring it.
+AC_DEFUN([TT_CHECK_DEPENDENCIES],
+[tt_missing=
+TT_FIND_HDF5
+PKG_CHECK_MODULES([URING],[liburing >= 2.3],
+	[tt_liburing_version=`$PKG_CONFIG --modversion liburing`],
+	[tt_missing="$tt_missing liburing>=2.3(liburing-dev)"])
+PKG_CHECK_MODULES([CRYPTO],[libcrypto >= 3.0],
+	[tt_libcrypto_version=`$PKG_CONFIG --modversion libcrypto`],
+	[tt_missing="$tt_missing libcrypto>=3.0(libssl-dev)"])
+PKG_CHECK_MODULES([CHECK],[check >= 0.15],
+	[tt_check_version=`$PKG_CONFIG --modversion check`],
+	[tt_missing="$tt_missing check>=0.15(check)"])
+PKG_CHECK_MODULES([JSONC],[json-c >= 0.15],[],
+	[tt_missing="$tt_missing json-c>=0.15(libjson-c-dev)"])
+TT_FIND_LIBRARY([LZF],[lzf_compress],[lzf],[liblzf/lzf.h lzf.h],[liblzf-dev])
+TT_FIND_LIBRARY([CSV],[csv_parse],[csv],[csv.h],[libcsv-dev])
+TT_FIND_LIBRARY([ZLIB],[compress2],[z],[zlib.h],[zlib1g-dev])
+AS_IF([test -n "$tt_missing"],
+	[AC_MSG_ERROR([missing:$tt_missing
+On Debian or Ubuntu ./bootstrap installs them; by hand: apt-get install libhdf5-dev liburing-dev libssl-dev check libjson-c-dev liblzf-dev libcsv-dev zlib1g-dev])])])
+
+# TT_FIND_LIBRARY(PREFIX, FUNCTION, LIBRARY, HEADERS, PACKAGE): for libraries without a .pc file.
+AC_DEFUN([TT_FIND_LIBRARY],
+[tt_saved_LIBS=$LIBS
+tt_found=no
+AC_CHECK_HEADERS([$4],[tt_found=yes; break])
+AC_CHECK_LIB([$3],[$2],[$1_LIBS=-l$3],[tt_found=no])
+LIBS=$tt_saved_LIBS
+AS_IF([test $tt_found = no],[tt_missing="$tt_missing $3($5)"])
+AC_SUBST([$1_LIBS])])
+
+# HDF5 is "hdf5" or "hdf5-serial" to pkg-config on Debian; elsewhere h5cc knows.
+AC_DEFUN([TT_FIND_HDF5],
+[tt_hdf5_from=
+AC_ARG_VAR([H5CC],[the h5cc compiler wrapper of the HDF5 to use])
+AS_IF([test -z "$H5CC"],
+	[PKG_CHECK_MODULES([HDF5],[hdf5-serial >= 1.10.8],
+		[tt_hdf5_from="pkg-config hdf5-serial"],
+		[PKG_CHECK_MODULES([HDF5],[hdf5 >= 1.10.8],[tt_hdf5_from="pkg-config hdf5"],[:])])])
+AS_IF([test -z "$tt_hdf5_from"],
+	[AC_PATH_PROGS([H5CC],[h5cc],[])
+	AS_IF([test -n "$H5CC"],
+		[tt_prefix=`$H5CC -showconfig | sed -n 's/.*Installation point:[[ ]]*//p'`
+		HDF5_CFLAGS="-I$tt_prefix/include"
+		HDF5_LIBS="-L$tt_prefix/lib -Wl,-rpath,$tt_prefix/lib -lhdf5"
+		tt_hdf5_from="$H5CC"])])
+AC_SUBST([HDF5_CFLAGS])
+AC_SUBST([HDF5_LIBS])
+tt_hdf5_version=
+AS_IF([test -z "$tt_hdf5_from"],[tt_missing="$tt_missing hdf5>=1.10.8(libhdf5-dev)"],
+	[tt_saved_CPPFLAGS=$CPPFLAGS; tt_saved_LIBS=$LIBS
+	CPPFLAGS="$CPPFLAGS $HDF5_CFLAGS"; LIBS="$LIBS $HDF5_LIBS"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <hdf5.h>
+#if !H5_VERSION_GE(1,10,8)
+#error too old
+#endif]],[[return H5open() < 0;]])],[],
+		[AC_MSG_ERROR([HDF5 from $tt_hdf5_from does not compile and link, or is older than 1.10.8])])
+	AC_COMPUTE_INT([tt_h5_major],[H5_VERS_MAJOR],[#include <hdf5.h>],[tt_h5_major=0])
+	AC_COMPUTE_INT([tt_h5_minor],[H5_VERS_MINOR],[#include <hdf5.h>],[tt_h5_minor=0])
+	AC_COMPUTE_INT([tt_h5_release],[H5_VERS_RELEASE],[#include <hdf5.h>],[tt_h5_release=0])
+	tt_hdf5_version=$tt_h5_major.$tt_h5_minor.$tt_h5_release
+	CPPFLAGS=$tt_saved_CPPFLAGS; LIBS=$tt_saved_LIBS])])

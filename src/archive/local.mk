@@ -1,0 +1,1 @@
+libttarchive_la_SOURCES +=

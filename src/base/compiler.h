@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two compilers offer, under one name each. */
+#ifndef TTI_COMPILER_H
+#define TTI_COMPILER_H
+
+#include <stdlib.h>
+
+#define TTI_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define TTI_CLEANUP(fn) __attribute__((cleanup(fn)))
+#define TTI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TTI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define TTI_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Shared words that different actors write sit this far apart. */
+#define TTI_CACHE_LINE 64
+
+static inline void tti_free_ptr(void *p)
+{
+	free(*(void **)p);
+	*(void **)p = NULL;
+}
+#define tti_auto_free TTI_CLEANUP(tti_free_ptr)
+
+/* Take the value out of an owning variable, leaving it empty. */
+static inline void *tti_steal_ptr(void *p)
+{
+	void *taken = *(void **)p;
+
+	*(void **)p = NULL;
+	return taken;
+}
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and directories.  Invariant: a call either did all it was asked or returns why not;
+ * tti_fs_put() is the only code that makes a visible file from a temporary one by content. */
+#include "base/fs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+void tti_close_fd(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0 && close(*fd) < 0)
+		assert(errno != EBADF); /* a double close is a bug */
+	*fd = -1;
+	errno = saved;
+}
+
+static const char *kind_words(mode_t mode)
+{
+	if (S_ISDIR(mode))
+		return "a directory";
+	if (S_ISFIFO(mode))
+		return "a FIFO";
+	if (S_ISSOCK(mode))
+		return "a socket";
+	if (S_ISCHR(mode) || S_ISBLK(mode))
+		return "a device";
+	return "not a regular file";
+}
+
+int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
+		     struct tt_error *err)
+{
+	tti_auto_fd fd = openat(dirfd, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	struct stat st;
+
+	if (fd < 0 && errno == EISDIR)
+		return tti_fail(err, -EISDIR, "%s: is a directory, not a regular file", path);
+	if (fd < 0)
+		return tti_fail_sys(err, -errno, path, NULL);
+	if (fstat(fd, &st) < 0)
+		return tti_fail_sys(err, -errno, path, "fstat");
+	if (!S_ISREG(st.st_mode))
+		return tti_fail(err, TT_E_FORMAT, "%s: is %s, not a regular file", path,
+				kind_words(st.st_mode));
+	return tti_steal_fd(&fd);
+}
+
+int tti_pread_all(int fd, void *buf, size_t n, uint64_t offset)
+{
+	char *at = buf;
+
+	while (n > 0) {
+		ssize_t got = pread(fd, at, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return -ENODATA;
+		at += got;
+		offset += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return TT_OK;
+}
+
+int tti_pwrite_all(int fd, const void *buf, size_t n, uint64_t offset)
+{
+	const char *at = buf;
+
+	while (n > 0) {
+		ssize_t put = pwrite(fd, at, n, (off_t)offset);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		at += put;
+		offset += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return TT_OK;
+}
+
+int tti_write_all(int fd, const void *buf, size_t n)
+{
+	const char *at = buf;
+
+	while (n > 0) {
+		ssize_t put = write(fd, at, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		at += put;
+		n -= (size_t)put;
+	}
+	return TT_OK;
+}
+
+static int write_zeros(int fd, uint64_t offset, uint64_t n)
+{
+	static const char zeros[65536];
+	int rc = TT_OK;
+
+	while (n > 0 && rc == TT_OK) {
+		size_t step = n < sizeof(zeros) ? (size_t)n : sizeof(zeros);
+
+		rc = tti_pwrite_all(fd, zeros, step, offset);
+		offset += step;
+		n -= step;
+	}
+	return rc;
+}
+
+int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
+{
+	int rc;
+
+	if (n == 0)
+		return TT_OK;
+	if (offset > INT64_MAX || n > INT64_MAX - offset)
+		return -EFBIG;
+	do
+		rc = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset,
+			       (off_t)n);
+	while (rc < 0 && errno == EINTR);
+	if (rc == 0)
+		return TT_OK;
+	if (errno != EOPNOTSUPP)
+		return -errno;
+	return keep_size ? TT_OK : write_zeros(fd, offset, n);
+}
+
+int tti_fail_space(struct tt_error *err, int code, const char *path, int fd, uint64_t needed)
+{
+	struct statvfs fs;
+
+	if (code == -ENOSPC && fstatvfs(fd, &fs) == 0)
+		return tti_fail(err, code,
+				"%s: no space left: needs %llu bytes, %llu are free on this "
+				"file system",
+				path, (unsigned long long)needed,
+				(unsigned long long)fs.f_bavail * fs.f_frsize);
+	return tti_fail_sys(err, code, path, NULL);
+}
+
+int tti_fsync_dir(int dirfd)
+{
+	/* some file systems do not sync directories; they have nothing to say about it */
+	if (fsync(dirfd) < 0 && errno != EINVAL)
+		return -errno;
+	return TT_OK;
+}
+
+int tti_open_parent(const char *path, const char **name_out, struct tt_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	size_t len;
+	int fd;
+
+	*name_out = slash ? slash + 1 : path;
+	len = slash ? (size_t)(slash - path) : 0;
+	if (len >= sizeof(dir))
+		return tti_fail(err, -ENAMETOOLONG, "%s: path too long", path);
+	if (!slash)
+		strcpy(dir, ".");
+	else if (len == 0)
+		strcpy(dir, "/");
+	else
+		memcpy(dir, path, len), dir[len] = '\0';
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return tti_fail(err, -errno, "%s: directory %s: %s", path, dir,
+				tt_strerror(-errno));
+	return fd;
+}
+
+int tti_fsync_parent(const char *path)
+{
+	const char *name;
+	tti_auto_fd dir = tti_open_parent(path, &name, NULL);
+
+	return dir < 0 ? dir : tti_fsync_dir(dir);
+}
+
+int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
+	       mode_t mode, bool replace, struct tt_error *err)
+{
+	tti_auto_fd fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	int rc;
+
+	if (fd < 0)
+		return tti_fail_sys(err, -errno, tmp, NULL);
+	rc = tti_write_all(fd, bytes, n);
+	if (rc == TT_OK && fsync(fd) < 0)
+		rc = -errno;
+	if (rc == TT_OK && replace && renameat(dirfd, tmp, dirfd, name) < 0)
+		rc = -errno;
+	if (rc == TT_OK && !replace && linkat(dirfd, tmp, dirfd, name, 0) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		tti_fail_sys(err, rc, name, NULL);
+		goto undo;
+	}
+	/* from here the file is visible; only its durability can still fail */
+	if (!replace)
+		unlinkat(dirfd, tmp, 0);
+	rc = tti_fsync_dir(dirfd);
+	return rc < 0 ? tti_fail_sys(err, rc, name, "fsync of its directory") : TT_OK;
+
+undo: /* only effects that other processes can see */
+	unlinkat(dirfd, tmp, 0);
+	return rc;
+}
+
+bool tti_same_inode(int fd, int dirfd, const char *name)
+{
+	struct stat mine, named;
+
+	return fstat(fd, &mine) == 0 && fstatat(dirfd, name, &named, 0) == 0 &&
+	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+bool tti_is_network_fs(int fd)
+{
+	/* numbers of statfs(2): NFS, SMB, SMB2, CIFS, Ceph, AFS, 9P, Lustre, GFS2 */
+	static const uint32_t magics[] = { 0x6969,     0x517b,	   0xfe534d42, 0xff534d42,
+					   0x00c36400, 0x5346414f, 0x01021997, 0x0bd00bd0,
+					   0x01161970 };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < TTI_LEN(magics); i++)
+		if ((uint32_t)fs.f_type == magics[i])
+			return true;
+	return false;
+}

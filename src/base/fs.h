@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and directories.  EINTR and short transfers end here; nothing above repeats them.
+ * All functions return TT_OK or a negated errno unless said; texts are set where a path is
+ * known. */
+#ifndef TTI_FS_H
+#define TTI_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include "base/compiler.h"
+#include "base/error.h"
+
+void tti_close_fd(int *fd); /* accepts -1, keeps errno */
+#define tti_auto_fd TTI_CLEANUP(tti_close_fd) int
+
+static inline int tti_steal_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+/* Open a regular file: O_CLOEXEC | O_NOFOLLOW-free, O_NONBLOCK against FIFOs, anything but a
+ * regular file refused with its kind in words.  The fd, or a negative error with text. */
+int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
+		     struct tt_error *err);
+
+/* Exactly n bytes or an error; -ENODATA when the file ends before. */
+int tti_pread_all(int fd, void *buf, size_t n, uint64_t offset);
+int tti_pwrite_all(int fd, const void *buf, size_t n, uint64_t offset);
+int tti_write_all(int fd, const void *buf, size_t n);
+
+/* Space for [offset, offset + n): -ENOSPC instead of a later SIGBUS.  keep_size leaves the
+ * file's size alone.  Falls back to writing zeros where fallocate is not supported (never
+ * over existing bytes: the range must lie past the end of the file). */
+int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size);
+
+/* Words for a full disk: "path: needs N bytes, M are free on this file system". */
+int tti_fail_space(struct tt_error *err, int code, const char *path, int fd, uint64_t needed);
+
+int tti_fsync_dir(int dirfd);
+int tti_fsync_parent(const char *path); /* the directory that holds path */
+
+/* Open the directory that holds path; *name_out points into path. */
+int tti_open_parent(const char *path, const char **name_out, struct tt_error *err);
+
+/* Create name from bytes so that it is seen whole or not at all: temporary file, fsync,
+ * rename (or link when !replace: -EEXIST if it is there), fsync of the directory. */
+int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
+	       mode_t mode, bool replace, struct tt_error *err);
+
+/* true when fd is still what path names (same device and inode). */
+bool tti_same_inode(int fd, int dirfd, const char *name);
+
+/* true for NFS, SMB, FUSE-less network file systems, where mapped words are not shared. */
+bool tti_is_network_fs(int fd);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A shared mapping of a file's bytes, from offset 0. */
+#ifndef TTI_MAP_H
+#define TTI_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/compiler.h"
+
+struct tti_map {
+	void *addr;   /* NULL when empty */
+	size_t bytes; /* length asked for */
+};
+
+/* Map [0, bytes) of fd; bytes 0 gives an empty map.  Marked MADV_DONTFORK, so that a forked
+ * child can neither write rows nor keep the pages. */
+int tti_map_open(struct tti_map *map, int fd, uint64_t bytes, bool writable);
+void tti_map_close(struct tti_map *map); /* accepts an empty map; idempotent */
+#define tti_auto_map TTI_CLEANUP(tti_map_close) struct tti_map
+
+/* Fault in [offset, offset + n) for writing or reading, so that a full disk or an unreadable
+ * page is an error here and not a signal later.  TT_OK also where the kernel cannot. */
+int tti_map_populate(const struct tti_map *map, uint64_t offset, uint64_t n, bool writable);
+
+#endif

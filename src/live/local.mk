@@ -1,0 +1,1 @@
+libttlive_la_SOURCES +=

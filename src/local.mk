@@ -1,0 +1,50 @@
+# libttbase: base + format; libttlive: live; libttarchive: archive.  Tests link these;
+# the world links the exported ones, each with its own version script.
+noinst_LTLIBRARIES += libttbase.la libttlive.la libttarchive.la
+libttbase_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
+libttbase_la_SOURCES =
+libttlive_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
+libttlive_la_SOURCES =
+libttlive_la_LIBADD = libttbase.la
+libttarchive_la_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CFLAGS) $(URING_CFLAGS) $(CRYPTO_CFLAGS)
+libttarchive_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
+libttarchive_la_SOURCES =
+TT_ARCHIVE_LIBS = $(HDF5_LIBS) $(URING_LIBS) $(CRYPTO_LIBS) $(LZF_LIBS) $(ZLIB_LIBS)
+
+# -version-info current:revision:age; changed in a release commit only (HACKING has the rules).
+lib_LTLIBRARIES += libticktail.la libticktail-archive.la
+libticktail_la_SOURCES =
+libticktail_la_LIBADD = libttlive.la
+libticktail_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/src/libticktail.map
+EXTRA_libticktail_la_DEPENDENCIES = src/libticktail.map
+# The archive library carries its own copy of base and format (pure functions, hidden) and
+# calls the live room through its public header only.
+libticktail_archive_la_SOURCES =
+libticktail_archive_la_LIBADD = libttarchive.la libttbase.la libticktail.la $(TT_ARCHIVE_LIBS)
+libticktail_archive_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
+	-Wl,--version-script=$(srcdir)/src/libticktail-archive.map
+EXTRA_libticktail_archive_la_DEPENDENCIES = src/libticktail-archive.map
+EXTRA_DIST += src/libticktail.map src/libticktail-archive.map
+
+# The same rooms with failpoints compiled in, for the crash tests only.
+check_LTLIBRARIES += libttfail.la
+libttfail_la_CPPFLAGS = $(libttarchive_la_CPPFLAGS) -DTTI_FAILPOINTS
+libttfail_la_CFLAGS = $(AM_CFLAGS)
+libttfail_la_SOURCES = $(libttbase_la_SOURCES) $(libttlive_la_SOURCES) $(libttarchive_la_SOURCES)
+libttfail_la_LIBADD = $(TT_ARCHIVE_LIBS)
+
+include src/base/local.mk
+include src/format/local.mk
+include src/live/local.mk
+include src/archive/local.mk
+
+ticktailincludedir = $(includedir)/ticktail
+ticktailinclude_HEADERS = \
+	include/ticktail/archive.h \
+	include/ticktail/dtype.h \
+	include/ticktail/error.h \
+	include/ticktail/file.h \
+	include/ticktail/ring.h \
+	include/ticktail/ticktail.h \
+	include/ticktail/time.h
