@@ -1,1 +1,6 @@
 # tests of format
+check_PROGRAMS += tests/format/test_ring_format
+TESTS += tests/format/test_ring_format
+tests_format_test_ring_format_SOURCES = tests/format/test_ring_format.c
+tests_format_test_ring_format_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_format_test_ring_format_LDADD = libttbase.la $(CHECK_LIBS)
