@@ -85,6 +85,8 @@ struct tt_file_open_opts {
 TT_API int tt_file_open(struct tt_file **out, const char *path,
 			const struct tt_file_open_opts *opts, struct tt_error *err);
 TT_API void tt_file_close(struct tt_file *file); /* accepts NULL */
+/* Words on what opening for writing repaired after a dead writer, "" for nothing. */
+TT_API const char *tt_file_repaired(const struct tt_file *file);
 
 struct tt_file_info {
 	const struct tt_dtype *dtype; /* lives as long as the handle */
@@ -135,6 +137,12 @@ TT_API const void *tt_file_at(struct tt_file *file, int64_t index);
 TT_API int tt_file_copy(struct tt_file *file, uint64_t index, uint64_t count, void *out,
 			struct tt_error *err);
 
+/* The same, but every row as of one instant between two updates.  TT_E_TORN when rows kept
+ * changing, or are left half changed by a dead writer; TT_E_UNSUPPORTED for 4-word tails and
+ * rows that are not 8-byte aligned. */
+TT_API int tt_file_copy_untorn(struct tt_file *file, uint64_t index, uint64_t count, void *out,
+			       struct tt_error *err);
+
 /* A cursor inside [start, end], one a handle.  read gives up to count new rows preceded by up
  * to prefetch rows read before: 1 rows, 0 nothing new, < 0 error. */
 enum tt_whence { TT_SEEK_SET, TT_SEEK_CUR, TT_SEEK_END };
@@ -145,8 +153,9 @@ TT_API uint64_t tt_file_seek(struct tt_file *file, int64_t offset, enum tt_whenc
 TT_API void tt_file_rewind(struct tt_file *file);
 
 /* Wait until more than seen rows are published: 1 there are, 0 the time is over, or
- * TT_E_SUPERSEDED (open the path again and go on at the same row), TT_E_DAMAGED (end went
- * back), TT_E_UNSUPPORTED (misaligned tail).  timeout_ns < 0: for ever. */
+ * TT_E_SUPERSEDED (the file was grown: open the path again and go on at the same row),
+ * TT_E_CHANGED (the path names another file now), TT_E_DAMAGED (end went back),
+ * TT_E_UNSUPPORTED (misaligned tail).  timeout_ns < 0: for ever. */
 enum tt_wait { TT_WAIT_SPIN, TT_WAIT_YIELD, TT_WAIT_SLEEP };
 TT_API int tt_file_wait(struct tt_file *file, uint64_t seen, enum tt_wait how,
 			int64_t timeout_ns);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One NPYT file as the live room sees it: opened, checked, mapped, appended to, read.  Both
+ * the single file (file*.c) and the ring (ring*.c) stand on this; locks, waking, cursors and
+ * names are theirs.
+ *
+ * Invariant: every size was checked against fstat before the mapping was made, and
+ * start <= end <= capacity held when it was opened. */
+#ifndef TTI_LIVE_FILE_H
+#define TTI_LIVE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+#include "base/map.h"
+#include "format/npy.h"
+#include "format/tail.h"
+#include "live/words.h"
+#include "ticktail/dtype.h"
+#include "ticktail/error.h"
+
+struct tti_live {
+	int fd; /* owned */
+	struct tti_npy npy;
+	uint64_t capacity, row_bytes, data_off, tail_off, file_bytes;
+	uint32_t tail_words; /* 5, 4; 0: a plain .npy file */
+	bool aligned;	     /* end is 8-byte aligned: it can be published by a store */
+	bool writable;
+	bool has_padding;    /* append has padding bytes to zero */
+	struct tti_map map;  /* empty: by pread, or nothing to map */
+	unsigned char *rows; /* row 0 in the mapping; NULL without one */
+	tti_word *tail;	     /* in the mapping; NULL without one, or misaligned */
+	uint64_t end;	     /* writer: the last published end; plain file: capacity */
+	uint32_t publishes;  /* writer: counts calls, paces the clock */
+	const char *path;    /* for messages; owned */
+	char repaired[160];  /* writer: words on what open repaired, "" for nothing */
+};
+#define TTI_LIVE_EMPTY { .fd = -1 }
+
+struct tti_live_open {
+	int dirfd;	  /* directory of name, AT_FDCWD allowed */
+	const char *name;
+	const char *path; /* for messages */
+	bool writable;	  /* the caller holds (or will check) the right lock */
+	bool plain;	  /* a plain .npy file is fine */
+	bool by_pread;	  /* do not map */
+	bool take_fd;	  /* fd is open (and locked) already; taken over on success */
+	int fd;
+};
+
+/* Open, check header, tail and size, map.  With writable it also mends what a dead writer left
+ * (superseded magic, changing stamp, the extent of an interrupted adopt) and makes sure that
+ * holes of the file have blocks.  On failure *live is empty and fd is still the caller's. */
+int tti_live_open(struct tti_live *live, const struct tti_live_open *args,
+		  struct tt_error *err);
+void tti_live_close(struct tti_live *live); /* accepts an empty one */
+
+/* ---- Making ---- */
+
+struct tti_live_make {
+	const struct tt_dtype *dtype;
+	uint32_t row_rank;
+	const uint64_t *row_shape;
+	uint64_t capacity;
+	bool exact;	     /* do not round the capacity up to an aligned tail */
+	uint32_t tail_words; /* 0 or 5; 4 */
+	uint64_t start, end; /* what the tail says; rows [0, end) are written by the caller */
+};
+
+/* Header, reserved space for the rows, tail; into the empty file fd.  *capacity_out and
+ * *data_off_out (may be NULL) say what was chosen.  Nothing is synced. */
+int tti_live_fill(int fd, const struct tti_live_make *make, const char *path,
+		  uint64_t *capacity_out, uint64_t *data_off_out, struct tt_error *err);
+
+/* Create name tmp in dirfd, made by tti_live_fill(); the fd, or an error with nothing left
+ * behind.  A left-over tmp is unlinked first.  The caller renames or links it. */
+int tti_live_make(int dirfd, const char *tmp, const struct tti_live_make *make,
+		  const char *path, struct tt_error *err);
+
+/* ---- Writing (one writer) ---- */
+
+static inline uint64_t tti_live_room(const struct tti_live *live)
+{
+	return live->capacity - live->end;
+}
+
+/* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
+ * latter case. */
+int tti_live_publish(struct tti_live *live, uint64_t end);
+
+/* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Padding is
+ * zeroed unless clean.  Wakes nobody. */
+int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, bool clean);
+
+/* Bring update_timestamp up to the coarse clock. */
+void tti_live_stamp(struct tti_live *live);
+
+/* Overwrite rows [row, row + count), counted from 0 of the file, as one change. */
+int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint64_t count);
+
+/* ---- Reading ---- */
+
+/* start and end of one instant; TT_E_DAMAGED when they break the rules now. */
+int tti_live_bounds(const struct tti_live *live, uint64_t *start_out, uint64_t *end_out,
+		    struct tt_error *err);
+
+/* end by acquire load; of a misaligned tail or a pread handle by pread (last good value when
+ * that fails); of a plain file the capacity. */
+uint64_t tti_live_end(const struct tti_live *live);
+
+bool tti_live_is_superseded(const struct tti_live *live);
+
+/* Copy rows [row, row + count) from 0 of the file, in C order, by pread: never a signal. */
+int tti_live_copy(const struct tti_live *live, uint64_t row, uint64_t count, void *out,
+		  struct tt_error *err);
+
+/* The same, but all rows as of one instant between changes: TT_E_TORN after many tries,
+ * TT_E_UNSUPPORTED for 4-word tails and rows that are not 8-byte aligned. */
+int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t count, void *out,
+			 struct tt_error *err);
+
+#endif
