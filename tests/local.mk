@@ -10,3 +10,4 @@ include tests/archive/local.mk
 include tests/cli/local.mk
 include tests/interop/local.mk
 include tests/lint/local.mk
+EXTRA_DIST += tests/functions.sh

@@ -1,1 +1,9 @@
 # tests of lint
+LINT_TESTS = \
+	tests/lint/deps.t \
+	tests/lint/funclen.t \
+	tests/lint/headers.t \
+	tests/lint/paths.t \
+	tests/lint/words.t
+TESTS += $(LINT_TESTS)
+EXTRA_DIST += $(LINT_TESTS) tests/lint/exports.t tests/lint/format.t tests/lint/options.t

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The man page and --help know the same commands and options.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
+[ -x "$ticktail" ] || missing "the program"
+man=$top_srcdir/man/ticktail.1
+
+# commands of the page: its .Ss titles that are one word in small letters
+sed -n 's/^\.Ss \([a-z][a-z-]*\)$/\1/p' "$man" | sort >"$work/man.commands"
+"$ticktail" --help >"$work/help" || not_ok "--help exits 0"
+sed -n 's/^  *\([a-z][a-z-]*\) .*/\1/p' "$work/help" | grep -vxE 'usage' | sort -u \
+	>"$work/help.commands"
+while read -r command; do
+	grep -qw -e "$command" "$work/help.commands" || not_ok "$command of the man page exists"
+done <"$work/man.commands"
+
+while read -r command; do
+	if ! "$ticktail" "$command" --help >"$work/help" 2>&1; then
+		continue
+	fi
+	grep -qx "$command" "$work/man.commands" || {
+		not_ok "$command is in the man page"
+		continue
+	}
+	awk -v c="$command" '/^\.S[sh] / { on = ($0 == ".Ss " c) } on' "$man" >"$work/section"
+	grep -oE -e '(^|[^a-zA-Z-])--[a-z][a-z-]*' "$work/help" | sed 's/^[^-]*//' | sort -u |
+		grep -vxE -e '--(help|version)' >"$work/options"
+	absent=
+	while read -r option; do
+		grep -qE -e "Fl -${option#--}( |\$)" "$work/section" || absent="$absent $option"
+	done <"$work/options"
+	is "$command: every option is in the man page" "$absent" ""
+	unknown=
+	for option in $(grep -oE -e 'Fl -[a-z][a-z-]*' "$work/section" | sed 's/^Fl -/--/' | sort -u); do
+		grep -qx -e "$option" "$work/options" || unknown="$unknown $option"
+	done
+	is "$command: every option of the man page exists" "$unknown" ""
+done <"$work/help.commands"
+finish
