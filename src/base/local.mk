@@ -7,4 +7,5 @@ libttbase_la_SOURCES += \
 	src/base/fs.c src/base/fs.h \
 	src/base/lock.c src/base/lock.h \
 	src/base/map.c src/base/map.h \
-	src/base/num.c src/base/num.h
+	src/base/num.c src/base/num.h \
+	src/base/time.c
