@@ -4,3 +4,6 @@ TESTS += tests/format/test_ring_format
 tests_format_test_ring_format_SOURCES = tests/format/test_ring_format.c
 tests_format_test_ring_format_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_format_test_ring_format_LDADD = libttbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/format/dtype_echo
+tests_format_dtype_echo_SOURCES = tests/format/dtype_echo.c
+tests_format_dtype_echo_LDADD = libttbase.la
