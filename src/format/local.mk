@@ -9,7 +9,8 @@ libttbase_la_SOURCES += \
 	src/format/dtype_struct.c \
 	src/format/literal.c src/format/literal.h \
 	src/format/manifest.c src/format/manifest.h \
-	src/format/npy.h \
+	src/format/npy.c src/format/npy.h \
+	src/format/npy_text.c src/format/npy_text.h \
 	src/format/settings.c src/format/settings.h \
-	src/format/tail.h \
+	src/format/tail.c src/format/tail.h \
 	src/format/text.c src/format/text.h
