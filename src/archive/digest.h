@@ -27,7 +27,7 @@ int tti_hasher_new(struct tti_hasher **out, struct tt_error *err);
 void tti_hasher_free(struct tti_hasher **hasher); /* accepts NULL inside */
 #define tti_auto_hasher TTI_CLEANUP(tti_hasher_free) struct tti_hasher
 
-/* These return TT_OK or -EIO (libcrypto refused); the error text is fixed: tti_hasher_words. */
+/* These return TT_OK or -EIO: libcrypto refused. */
 int tti_hasher_begin(struct tti_hasher *hasher);
 int tti_hasher_update(struct tti_hasher *hasher, const void *bytes, size_t n);
 /* One variable-length string: its length as u64, then its bytes; NULL is empty. */

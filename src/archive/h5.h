@@ -25,8 +25,7 @@ static inline hid_t tti_steal_hid(hid_t *id)
  * TTI_H5_QUIET; nesting is fine. */
 struct tti_h5_quiet {
 	unsigned is_v2;
-	H5E_auto2_t print2;
-	H5E_auto1_t print1;
+	H5E_auto2_t print;
 	void *data;
 };
 struct tti_h5_quiet tti_h5_quiet_begin(void);

@@ -1,7 +1,8 @@
 libttarchive_la_SOURCES += \
-	src/archive/digest.h \
+	src/archive/digest.c src/archive/digest.h \
 	src/archive/driver.h \
-	src/archive/filters.h \
-	src/archive/h5.h \
+	src/archive/filters.c src/archive/filters.h \
+	src/archive/h5.c src/archive/h5.h \
 	src/archive/io.h \
-	src/archive/lzf.h
+	src/archive/lzf.c src/archive/lzf.h \
+	src/archive/stages.c src/archive/stages.h

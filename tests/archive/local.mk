@@ -1,1 +1,15 @@
 # tests of archive
+check_PROGRAMS += \
+	tests/archive/test_digest \
+	tests/archive/test_filters
+TESTS += \
+	tests/archive/filters_h5py.t \
+	tests/archive/test_digest \
+	tests/archive/test_filters
+EXTRA_DIST += tests/archive/filters_h5py.t
+tests_archive_test_digest_SOURCES = tests/archive/test_digest.c
+tests_archive_test_digest_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_digest_LDADD = $(TEST_LIBS)
+tests_archive_test_filters_SOURCES = tests/archive/test_filters.c
+tests_archive_test_filters_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_filters_LDADD = $(TEST_LIBS)
