@@ -3,6 +3,7 @@ LINT_TESTS = \
 	tests/lint/deps.t \
 	tests/lint/funclen.t \
 	tests/lint/headers.t \
+	tests/lint/man.t \
 	tests/lint/paths.t \
 	tests/lint/words.t
 TESTS += $(LINT_TESTS)
