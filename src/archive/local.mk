@@ -6,3 +6,9 @@ libttarchive_la_SOURCES += \
 	src/archive/io.h \
 	src/archive/lzf.c src/archive/lzf.h \
 	src/archive/stages.c src/archive/stages.h
+
+# committing
+libttarchive_la_SOURCES += \
+	src/archive/dedup.c src/archive/dedup.h \
+	src/archive/names.c src/archive/names.h \
+	src/archive/timefield.c src/archive/timefield.h

@@ -13,3 +13,10 @@ tests_archive_test_digest_LDADD = $(TEST_LIBS)
 tests_archive_test_filters_SOURCES = tests/archive/test_filters.c
 tests_archive_test_filters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_filters_LDADD = $(TEST_LIBS)
+
+# committing
+check_PROGRAMS += tests/archive/test_rules
+TESTS += tests/archive/test_rules
+tests_archive_test_rules_SOURCES = tests/archive/test_rules.c
+tests_archive_test_rules_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_rules_LDADD = $(TEST_LIBS)
