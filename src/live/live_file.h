@@ -32,8 +32,7 @@ struct tti_live {
 	unsigned char *rows; /* row 0 in the mapping; NULL without one */
 	tti_word *tail;	     /* in the mapping; NULL without one, or misaligned */
 	uint64_t end;	     /* writer: the last published end; plain file: capacity */
-	uint32_t publishes;  /* writer: counts calls, paces the clock */
-	const char *path;    /* for messages; owned */
+	char *path;	     /* for messages; owned */
 	char repaired[160];  /* writer: words on what open repaired, "" for nothing */
 };
 #define TTI_LIVE_EMPTY { .fd = -1 }
@@ -96,8 +95,18 @@ int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, boo
 /* Bring update_timestamp up to the coarse clock. */
 void tti_live_stamp(struct tti_live *live);
 
-/* Overwrite rows [row, row + count), counted from 0 of the file, as one change. */
-int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint64_t count);
+/* Overwrite rows [row, row + count), counted from 0 of the file, as one change.  Padding is
+ * zeroed unless clean.  TT_OK, -ENOMEM, or the errno of a misaligned tail's pwrite. */
+int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint64_t count,
+		    bool clean);
+
+/* Write the extent capacity into the file's own header.  1 done (or, when dry, possible), 0 it
+ * has no room there that changes within one page, or an error. */
+int tti_live_put_extent(const struct tti_live *live, uint64_t capacity, bool dry,
+			struct tt_error *err);
+
+/* Store one word of the tail: atomically (release) where it is mapped, else by pwrite. */
+int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value);
 
 /* ---- Reading ---- */
 

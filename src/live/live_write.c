@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Storing rows and the words that publish them.  Invariant: end is stored after the rows below
+ * it are in place, and live->end is what was stored last. */
+#include "live/live_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/fs.h"
+
+int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value)
+{
+	if (live->tail) {
+		atomic_store_explicit(&live->tail[index], value, memory_order_release);
+		return TT_OK;
+	}
+	return tti_pwrite_all(live->fd, &value, sizeof(value), live->tail_off + 8u * index);
+}
+
+int tti_live_publish(struct tti_live *live, uint64_t end)
+{
+	int rc = TT_OK;
+
+	if (TTI_LIKELY(live->tail))
+		tti_end_publish(live->tail, end);
+	else
+		rc = tti_live_put_word(live, 1, end);
+	if (rc == TT_OK)
+		live->end = end;
+	return rc;
+}
+
+/* A constant size lets the compiler store through registers; ticks have a few sizes. */
+static inline void copy_rows(unsigned char *to, const void *from, size_t n)
+{
+	switch (n) {
+	case 8: memcpy(to, from, 8); return;
+	case 16: memcpy(to, from, 16); return;
+	case 24: memcpy(to, from, 24); return;
+	case 32: memcpy(to, from, 32); return;
+	case 40: memcpy(to, from, 40); return;
+	case 48: memcpy(to, from, 48); return;
+	case 64: memcpy(to, from, 64); return;
+	default: memcpy(to, from, n); return;
+	}
+}
+
+static void clear_padding(const struct tti_live *live, void *rows, uint64_t count)
+{
+	uint64_t elements = live->row_bytes / tt_dtype_size(live->npy.dtype);
+
+	tt_dtype_clear_padding(live->npy.dtype, rows, (size_t)(count * elements));
+}
+
+int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, bool clean)
+{
+	unsigned char *to = live->rows + live->end * live->row_bytes;
+	int rc;
+
+	if (TTI_UNLIKELY(count > tti_live_room(live)))
+		return TT_E_FULL;
+	if (TTI_UNLIKELY(count == 0))
+		return TT_OK;
+	TTI_FAILPOINT("file.append.before_rows");
+	copy_rows(to, rows, (size_t)(count * live->row_bytes));
+	if (live->has_padding && !clean)
+		clear_padding(live, to, count);
+	TTI_FAILPOINT("file.append.before_publish");
+	rc = tti_live_publish(live, live->end + count);
+	TTI_FAILPOINT("file.append.after_publish");
+	return rc;
+}
+
+void tti_live_stamp(struct tti_live *live)
+{
+	uint64_t now = (uint64_t)tti_clock_coarse_ns() & ~TTI_STAMP_MASK;
+
+	if (live->tail_words == 5 && live->tail && now > tti_stamp_peek(live->tail))
+		tti_stamp_settle(live->tail, now);
+}
+
+/* ---- Rows changed in place ---- */
+
+/* Release stores, so that who sees a new byte also sees that a change was begun.  Pairs with
+ * the acquire loads of tti_live_copy_untorn(). */
+static void store_words(unsigned char *to, const unsigned char *from, uint64_t n)
+{
+	tti_word *word = (tti_word *)(void *)to;
+
+	for (uint64_t i = 0; i < n / 8; i++) {
+		uint64_t value;
+
+		memcpy(&value, from + 8 * i, 8);
+		atomic_store_explicit(&word[i], value, memory_order_release);
+	}
+}
+
+static bool rows_are_words(const struct tti_live *live)
+{
+	return live->row_bytes % 8 == 0 && live->data_off % 8 == 0;
+}
+
+static int settle(struct tti_live *live, uint64_t before)
+{
+	uint64_t stable = tti_stamp_next(before, (uint64_t)tti_clock_coarse_ns());
+
+	return live->tail_words == 5 ? tti_live_put_word(live, 2, stable) : TT_OK;
+}
+
+/* The stamp that stands there, before a change. */
+static int load_stamp(const struct tti_live *live, uint64_t *out)
+{
+	*out = 0;
+	if (live->tail_words != 5)
+		return TT_OK;
+	if (live->tail)
+		*out = tti_stamp_peek(live->tail);
+	else
+		return tti_pread_all(live->fd, out, sizeof(*out), live->tail_off + 16);
+	return TT_OK;
+}
+
+static int change_rows(struct tti_live *live, uint64_t row, const void *rows, uint64_t count)
+{
+	unsigned char *to = live->rows + row * live->row_bytes;
+	uint64_t before;
+	int rc = load_stamp(live, &before);
+
+	TTI_FAILPOINT("file.update.before_stamp");
+	if (rc == TT_OK && live->tail_words == 5)
+		rc = tti_live_put_word(live, 2, before | TTI_STAMP_MASK);
+	if (rc < 0)
+		return rc;
+	TTI_FAILPOINT("file.update.before_rows");
+	if (rows_are_words(live))
+		store_words(to, rows, count * live->row_bytes);
+	else
+		memcpy(to, rows, (size_t)(count * live->row_bytes));
+	TTI_FAILPOINT("file.update.before_settle");
+	rc = settle(live, before);
+	TTI_FAILPOINT("file.update.settled");
+	return rc;
+}
+
+int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint64_t count,
+		    bool clean)
+{
+	tti_auto_free void *copy = NULL;
+	size_t n = (size_t)(count * live->row_bytes);
+
+	if (count == 0)
+		return TT_OK;
+	if (!live->has_padding || clean)
+		return change_rows(live, row, rows, count);
+	copy = malloc(n);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, rows, n);
+	clear_padding(live, copy, count);
+	return change_rows(live, row, copy, count);
+}
