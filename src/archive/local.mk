@@ -12,3 +12,10 @@ libttarchive_la_SOURCES += \
 	src/archive/dedup.c src/archive/dedup.h \
 	src/archive/names.c src/archive/names.h \
 	src/archive/timefield.c src/archive/timefield.h
+# reading
+libttarchive_la_SOURCES += \
+	src/archive/h5attr.c src/archive/h5attr.h \
+	src/archive/h5type.c src/archive/h5type.h \
+	src/archive/layout.c src/archive/layout.h \
+	src/archive/mapping.c src/archive/mapping.h \
+	src/archive/versions.c
