@@ -8,6 +8,7 @@ include tests/fuzz/local.mk
 include tests/live/local.mk
 include tests/archive/local.mk
 include tests/cli/local.mk
+include tests/examples/local.mk
 include tests/interop/local.mk
 include tests/lint/local.mk
 EXTRA_DIST += tests/functions.sh
