@@ -56,8 +56,8 @@ enum tt_unit {
 
 struct tt_dtype;
 
-/* Parse text[0..len): a NumPy descr ('<f8', "[('ts', '<i8'), ('px', '<f8')]") or the short
- * form (ts:i8,sym:S8,bid:f8[10]; little-endian, packed, or with C layout when align).
+/* Parse text[0..len), UTF-8: a NumPy descr ('<f8', "[('ts', '<i8'), ('px', '<f8')]") or the
+ * short form (ts:i8,sym:S8,bid:f8[10]; little-endian, packed, or with C layout when align).
  * On success *out holds one reference.  Errors: TT_E_DTYPE with the place in the text,
  * -ENOMEM. */
 TT_API int tt_dtype_parse(struct tt_dtype **out, const char *text, size_t len, bool align,
@@ -71,7 +71,8 @@ TT_API int tt_dtype_subarray(struct tt_dtype **out, const struct tt_dtype *base,
 			     uint32_t rank, const uint64_t *shape, struct tt_error *err);
 
 /* A packed struct of the leaves whose names are given (a leaf, or a prefix of dotted names
- * naming a nested struct whole), in that order.  Errors: TT_E_RANGE naming the unknown one. */
+ * naming a nested struct whole), in that order.  Errors: TT_E_RANGE naming the unknown one,
+ * TT_E_DTYPE when one is named twice. */
 TT_API int tt_dtype_select(struct tt_dtype **out, const struct tt_dtype *dtype,
 			   const char *const *names, size_t count, struct tt_error *err);
 

@@ -85,8 +85,4 @@ int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields, struct t
 int tti_dtype_make_descr(struct tt_dtype *dtype, struct tt_error *err);
 int tti_dtype_make_leaves(struct tt_dtype *dtype, struct tt_error *err);
 
-/* The other syntax, for tt_dtype_parse(): ts:i8,sym:S8,bid:f8[10]. */
-int tti_dtype_parse_short(struct tt_dtype **out, const char *text, size_t len, bool align,
-			  struct tt_error *err);
-
 #endif

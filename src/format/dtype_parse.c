@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's descr: a Python literal, read the way numpy.lib.format reads it back.  Invariant:
  * recursion is bounded by TTI_DTYPE_MAX_DEPTH whatever the text says. */
-#include "format/dtype.h"
+#include "format/dtype_parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/literal.h"
-
-struct parser {
-	struct tti_literal lit;
-	bool c_layout;
-	uint32_t depth;
-};
-
-static int parse_type(struct parser *p, struct tt_dtype **out);
-
-/* An error of the node makers, with the place added. */
-static int fail_at(struct parser *p, int rc)
+int tti_dtype_fail_at(struct tti_dtype_parser *p, size_t from, int rc)
 {
+	static const char start[] = "element type: ";
 	struct tt_error inner;
+	const char *words;
 
+	p->lit.pos = from;
 	if (!p->lit.err || rc != TT_E_DTYPE)
 		return rc;
 	inner = *p->lit.err;
-	return tti_literal_fail(&p->lit, "%s",
-				strncmp(inner.text, "element type: ", 14) == 0
-					? inner.text + 14 : inner.text);
+	words = inner.text;
+	if (strncmp(words, start, sizeof(start) - 1) == 0)
+		words += sizeof(start) - 1;
+	return tti_literal_fail(&p->lit, "%s", words);
 }
 
-static int parse_code(struct parser *p, struct tt_dtype **out)
+static int parse_code(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
 	tti_auto_text code = { 0 };
 	struct tti_plain plain;
@@ -45,9 +38,7 @@ static int parse_code(struct parser *p, struct tt_dtype **out)
 	rc = tti_dtype_code(&plain, code.bytes, code.len, p->lit.err);
 	if (rc == TT_OK)
 		rc = tti_dtype_plain(out, &plain, p->lit.err);
-	if (rc < 0)
-		p->lit.pos = from;
-	return rc < 0 ? fail_at(p, rc) : TT_OK;
+	return rc < 0 ? tti_dtype_fail_at(p, from, rc) : TT_OK;
 }
 
 struct shape {
@@ -55,7 +46,7 @@ struct shape {
 	uint64_t extent[TT_MAX_RANK];
 };
 
-static int take_extent(struct parser *p, struct shape *shape)
+static int take_extent(struct tti_dtype_parser *p, struct shape *shape)
 {
 	if (shape->rank == TT_MAX_RANK)
 		return tti_literal_fail(&p->lit, "more than %d dimensions", TT_MAX_RANK);
@@ -63,7 +54,7 @@ static int take_extent(struct parser *p, struct shape *shape)
 }
 
 /* 3 or (3,) or (2, 3) or [2, 3] or (). */
-static int parse_shape(struct parser *p, struct shape *out)
+static int parse_shape(struct tti_dtype_parser *p, struct shape *out)
 {
 	bool round = tti_literal_take(&p->lit, '(');
 	char close = round ? ')' : ']';
@@ -84,7 +75,7 @@ static int parse_shape(struct parser *p, struct shape *out)
 	return TT_OK;
 }
 
-static int parse_sub_array(struct parser *p, struct tt_dtype **dtype)
+static int parse_sub_array(struct tti_dtype_parser *p, struct tt_dtype **dtype)
 {
 	tti_auto_dtype *base = *dtype;
 	struct shape shape;
@@ -101,17 +92,17 @@ static int parse_sub_array(struct parser *p, struct tt_dtype **dtype)
 		return rc;
 	rc = tt_dtype_subarray(dtype, base, shape.rank, shape.extent, p->lit.err);
 	if (rc < 0)
-		p->lit.pos = from;
-	else if ((*dtype)->size > TTI_DTYPE_MAX_SIZE)
+		return tti_dtype_fail_at(p, from, rc);
+	if ((*dtype)->size > TTI_DTYPE_MAX_SIZE)
 		return tti_literal_fail(&p->lit, "a sub-array of more than %d bytes",
 					TTI_DTYPE_MAX_SIZE);
-	return rc < 0 ? fail_at(p, rc) : TT_OK;
+	return TT_OK;
 }
 
 /* (type, shape), behind its first parenthesis. */
-static int parse_tuple(struct parser *p, struct tt_dtype **out)
+static int parse_tuple(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
-	int rc = parse_type(p, out);
+	int rc = tti_dtype_parse_type(p, out);
 
 	if (rc == TT_OK)
 		rc = tti_literal_expect(&p->lit, ',');
@@ -135,7 +126,7 @@ static void names_fini(struct names *names)
 }
 
 /* 'name' or ('title', 'name'). */
-static int parse_names(struct parser *p, struct names *out)
+static int parse_names(struct tti_dtype_parser *p, struct names *out)
 {
 	int rc = TT_OK;
 
@@ -164,16 +155,17 @@ static bool is_padding(const struct names *names, const struct tt_dtype *dtype)
 }
 
 /* One (name, type) or (name, type, shape), behind its first parenthesis. */
-static int parse_field(struct parser *p, struct tti_fields *fields, char close)
+static int parse_field(struct tti_dtype_parser *p, struct tti_fields *fields, char close)
 {
 	TTI_CLEANUP(names_fini) struct names names = { 0 };
 	tti_auto_dtype *dtype = NULL;
+	size_t from = p->lit.pos - 1;
 	int rc = parse_names(p, &names);
 
 	if (rc == TT_OK)
 		rc = tti_literal_expect(&p->lit, ',');
 	if (rc == TT_OK)
-		rc = parse_type(p, &dtype);
+		rc = tti_dtype_parse_type(p, &dtype);
 	if (rc == TT_OK && tti_literal_take(&p->lit, ',') && !tti_literal_peek(&p->lit, close)) {
 		rc = parse_sub_array(p, &dtype);
 		if (rc == TT_OK)
@@ -189,24 +181,22 @@ static int parse_field(struct parser *p, struct tti_fields *fields, char close)
 		rc = tti_fields_add(fields, names.name.bytes,
 				    names.has_title ? names.title.bytes : NULL, dtype,
 				    p->lit.err);
-	return rc < 0 ? fail_at(p, rc) : TT_OK;
+	return rc < 0 ? tti_dtype_fail_at(p, from, rc) : TT_OK;
 }
 
 /* [field, field, ...], behind its bracket. */
-static int parse_struct(struct parser *p, struct tt_dtype **out)
+static int parse_struct(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
 	tti_auto_fields fields = { .c_layout = p->c_layout };
+	size_t from = p->lit.pos - 1;
 	int rc = TT_OK;
 
 	while (!tti_literal_take(&p->lit, ']')) {
-		char close = tti_literal_peek(&p->lit, '[') ? ']' : ')';
+		bool square = tti_literal_take(&p->lit, '[');
 
-		rc = close == ']' ? TT_OK : tti_literal_peek(&p->lit, '(') ? TT_OK
-				  : tti_literal_fail(&p->lit, "expected ('name', 'type')");
-		if (rc < 0)
-			return rc;
-		p->lit.pos++;
-		rc = parse_field(p, &fields, close);
+		if (!square && !tti_literal_take(&p->lit, '('))
+			return tti_literal_fail(&p->lit, "expected ('name', 'type')");
+		rc = parse_field(p, &fields, square ? ']' : ')');
 		if (rc < 0)
 			return rc;
 		if (!tti_literal_take(&p->lit, ',')) {
@@ -217,10 +207,10 @@ static int parse_struct(struct parser *p, struct tt_dtype **out)
 		}
 	}
 	rc = tti_fields_finish(out, &fields, p->lit.err);
-	return rc < 0 ? fail_at(p, rc) : TT_OK;
+	return rc < 0 ? tti_dtype_fail_at(p, from, rc) : TT_OK;
 }
 
-static int parse_type(struct parser *p, struct tt_dtype **out)
+int tti_dtype_parse_type(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
 	int rc;
 
@@ -235,16 +225,18 @@ static int parse_type(struct parser *p, struct tt_dtype **out)
 		rc = parse_struct(p, out);
 	else if (tti_literal_take(&p->lit, '('))
 		rc = parse_tuple(p, out);
+	else if (tti_literal_take(&p->lit, '{'))
+		rc = tti_dtype_parse_dict(p, out);
 	else
 		rc = tti_literal_fail(&p->lit, "expected a type: '<f8', or a list of fields");
 	p->depth--;
 	return rc;
 }
 
-static int parse_literal(struct tt_dtype **out, struct parser *p)
+static int parse_literal(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
 	tti_auto_dtype *dtype = NULL;
-	int rc = parse_type(p, &dtype);
+	int rc = tti_dtype_parse_type(p, &dtype);
 
 	if (rc < 0)
 		return rc;
@@ -266,7 +258,7 @@ static bool is_literal(struct tti_literal *lit)
 int tt_dtype_parse(struct tt_dtype **out, const char *text, size_t len, bool align,
 		   struct tt_error *err)
 {
-	struct parser p = {
+	struct tti_dtype_parser p = {
 		.lit = { text, len, 0, "element type", TT_E_DTYPE, err },
 		.c_layout = align,
 	};
@@ -278,6 +270,6 @@ int tt_dtype_parse(struct tt_dtype **out, const char *text, size_t len, bool ali
 	if (!tti_utf8_valid(text, len))
 		return tti_fail(err, TT_E_DTYPE, "element type: the text is not UTF-8");
 	if (!is_literal(&p.lit))
-		return tti_dtype_parse_short(out, text, len, align, err);
-	return parse_literal(out, &p);
+		return tti_dtype_parse_short(&p, out);
+	return parse_literal(&p, out);
 }

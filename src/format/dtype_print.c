@@ -15,12 +15,6 @@ static const char *const unit_names[] = {
 	[TT_UNIT_as] = "as",
 };
 
-/* What repr() escapes beyond ASCII's controls. */
-static bool is_printable(uint32_t c)
-{
-	return c >= 0x20 && c != 0x7f && (c < 0x80 || c > 0xa0) && c != 0xad;
-}
-
 static void put_escaped(struct tti_text *text, uint32_t c)
 {
 	static const char simple[] = "\t\n\r", letters[] = "tnr";
@@ -49,7 +43,7 @@ static void put_repr(struct tti_text *text, const char *str)
 		}
 		if (c == (unsigned char)quote || c == '\\')
 			tti_text_putf(text, "\\%c", (int)c);
-		else if (is_printable(c))
+		else if (tti_is_printable(c))
 			tti_text_put(text, str, n);
 		else
 			put_escaped(text, c);

@@ -49,6 +49,9 @@ int tti_fields_add(struct tti_fields *fields, const char *name, const char *titl
 		return rc;
 	if (!own_name || (title && !own_title))
 		return no_memory(err);
+	/* without a name it would be read back as padding */
+	if (*name == '\0' && !title && (dtype->kind == TT_VOID || dtype->rank > 0))
+		return tti_fail(err, TT_E_DTYPE, "element type: a field without a name");
 	if (fields->c_layout)
 		offset = tti_round_up(offset, dtype->align);
 	if (tti_add_overflow(offset, dtype->size, &end) || end > TTI_DTYPE_MAX_SIZE)

@@ -32,4 +32,6 @@ char *tti_text_steal(struct tti_text *text);
 size_t tti_utf8_next(const char *bytes, size_t n, uint32_t *out);
 bool tti_utf8_valid(const char *bytes, size_t n);
 
+bool tti_is_printable(uint32_t code_point); /* for Python's repr() */
+
 #endif

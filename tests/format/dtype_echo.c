@@ -8,10 +8,17 @@
 
 #include "ticktail/dtype.h"
 
+static void print_name(const char *name)
+{
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		printf(*p > 0x20 && *p < 0x7f && *p != '\\' ? "%c" : "\\x%02x", *p);
+}
+
 static void print_leaf(const struct tt_leaf *leaf)
 {
-	printf("leaf\t%s\t%c%c%zu\t%zu\t", leaf->name, leaf->order, leaf->kind, leaf->size,
-	       leaf->offset);
+	printf("leaf\t");
+	print_name(leaf->name);
+	printf("\t%c%c%zu\t%zu\t", leaf->order, leaf->kind, leaf->size, leaf->offset);
 	for (uint32_t i = 0; i < leaf->rank; i++)
 		printf("[%" PRIu64 "]", leaf->shape[i]);
 	printf("\t%" PRIu64 "\n", leaf->count);

@@ -15,3 +15,10 @@ tests_format_test_npy_LDADD = libttbase.la $(CHECK_LIBS)
 tests_format_test_tail_SOURCES = tests/format/test_tail.c
 tests_format_test_tail_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_format_test_tail_LDADD = libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/format/test_dtype
+TESTS += tests/format/test_dtype tests/format/dtype_numpy.t
+tests_format_test_dtype_SOURCES = tests/format/test_dtype.c
+tests_format_test_dtype_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_format_test_dtype_LDADD = libttbase.la $(CHECK_LIBS)
+EXTRA_DIST += tests/format/dtype_numpy.t tests/format/dtype_numpy.py
