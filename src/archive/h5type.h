@@ -39,6 +39,12 @@ int tti_h5type_from_dtype(struct tti_h5type *out, const struct tt_dtype *dtype,
 void tti_h5type_close(struct tti_h5type *h5type); /* accepts an empty one */
 #define tti_auto_h5type TTI_CLEANUP(tti_h5type_close) struct tti_h5type
 
+/* Structs in structs; more is no honest type. */
+#define TTI_H5TYPE_DEPTH 64
+/* Parts of the mapping that both directions need; no error text. */
+int tti_h5_make_float(hid_t *out, size_t size, char order);
+int tti_h5_make_bool(hid_t *out);
+
 /* A dataset's element as rows of it are given out. */
 struct tti_h5rows {
 	struct tt_dtype *dtype; /* owned; NULL for variable-length strings */

@@ -15,6 +15,7 @@ libttarchive_la_SOURCES += \
 # reading
 libttarchive_la_SOURCES += \
 	src/archive/h5attr.c src/archive/h5attr.h \
+	src/archive/h5dtype.c \
 	src/archive/h5type.c src/archive/h5type.h \
 	src/archive/layout.c src/archive/layout.h \
 	src/archive/mapping.c src/archive/mapping.h \

@@ -20,3 +20,11 @@ TESTS += tests/archive/test_rules
 tests_archive_test_rules_SOURCES = tests/archive/test_rules.c
 tests_archive_test_rules_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_rules_LDADD = $(TEST_LIBS)
+
+# reading
+check_PROGRAMS += tests/archive/h5type_tool
+TESTS += tests/archive/h5type_h5py.t
+EXTRA_DIST += tests/archive/h5type_h5py.t
+tests_archive_h5type_tool_SOURCES = tests/archive/h5type_tool.c
+tests_archive_h5type_tool_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_h5type_tool_LDADD = $(TEST_LIBS)
