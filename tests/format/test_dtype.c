@@ -51,6 +51,7 @@ static const struct {
 	size_t size;
 } plain_types[] = {
 	{ "'<f8'", "'<f8'", 8 },
+	{ "'''<f8''' # eight", "'<f8'", 8 },
 	{ "<f8", "'<f8'", 8 },
 	{ "f8", "'<f8'", 8 },
 	{ "=f8", "'<f8'", 8 },
@@ -203,6 +204,21 @@ START_TEST(alignment_is_deduced_from_the_text)
 		ck_assert_msg(tt_dtype_has_padding(dtype) == cases[i].has_padding, "%s",
 			      cases[i].text);
 	}
+}
+END_TEST
+
+START_TEST(headers_hold_nothing_but_a_descr)
+{
+	static const char *const bad[] = { "f8", "a:i4", "{'names':['a'],'formats':['i4']}", "" };
+	static const char good[] = "[('''a''', # c\n 'i4'),]";
+	struct tt_dtype *dtype;
+
+	for (size_t i = 0; i < TTI_LEN(bad); i++)
+		ck_assert_int_eq(tti_dtype_parse_descr(&dtype, bad[i], strlen(bad[i]), NULL),
+				 TT_E_DTYPE);
+	ck_assert_int_eq(tti_dtype_parse_descr(&dtype, good, strlen(good), NULL), TT_OK);
+	ck_assert_str_eq(tt_dtype_descr(dtype), "[('a', '<i4')]");
+	tt_dtype_unref(dtype);
 }
 END_TEST
 
@@ -573,7 +589,7 @@ END_TEST
 START_TEST(literals_are_read_token_by_token)
 {
 	static const char text[] = " True , \"a\" 'b' : 12L ( Truex";
-	struct tti_literal lit = { text, strlen(text), 0, "test", TT_E_FORMAT, NULL };
+	struct tti_literal lit = { text, strlen(text), 0, false, "test", TT_E_FORMAT, NULL };
 	tti_auto_text out = { 0 };
 	uint64_t n = 0;
 
@@ -601,6 +617,7 @@ int main(void)
 	tcase_add_test(tcase, short_form_is_packed_and_little_endian);
 	tcase_add_test(tcase, align_gives_the_layout_of_c);
 	tcase_add_test(tcase, alignment_is_deduced_from_the_text);
+	tcase_add_test(tcase, headers_hold_nothing_but_a_descr);
 	tcase_add_test(tcase, dictionary_form_is_read);
 	tcase_add_test(tcase, what_is_refused_says_why);
 	tcase_add_test(tcase, nesting_is_limited);
