@@ -45,6 +45,7 @@ ticktailinclude_HEADERS = \
 	include/ticktail/dtype.h \
 	include/ticktail/error.h \
 	include/ticktail/file.h \
+	include/ticktail/npy.h \
 	include/ticktail/ring.h \
 	include/ticktail/ticktail.h \
 	include/ticktail/time.h

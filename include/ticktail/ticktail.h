@@ -19,6 +19,7 @@
 #include <ticktail/dtype.h>
 #include <ticktail/error.h>
 #include <ticktail/file.h>
+#include <ticktail/npy.h>
 #include <ticktail/ring.h>
 #include <ticktail/time.h>
 

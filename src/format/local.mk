@@ -11,6 +11,7 @@ libttbase_la_SOURCES += \
 	src/format/literal.c src/format/literal.h \
 	src/format/manifest.c src/format/manifest.h \
 	src/format/npy.c src/format/npy.h \
+	src/format/npy_header.c \
 	src/format/npy_text.c src/format/npy_text.h \
 	src/format/printable.c \
 	src/format/settings.c src/format/settings.h \

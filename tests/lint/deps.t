@@ -11,7 +11,7 @@ function rank(room) {
 	       room == "staged" ? 4 : room == "archive" ? 5 : room == "tools" ? 6 : 0
 }
 function public_rank(header) {
-	return header ~ /^(error|dtype|time)\.h$/ ? 1 : \
+	return header ~ /^(error|dtype|npy|time)\.h$/ ? 1 : \
 	       header == "archive.h" ? 5 : 3
 }
 function bad(why) { print FILENAME ":" FNR ": " $0 ": " why }
