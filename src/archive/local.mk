@@ -14,9 +14,15 @@ libttarchive_la_SOURCES += \
 	src/archive/timefield.c src/archive/timefield.h
 # reading
 libttarchive_la_SOURCES += \
+	src/archive/backup.c \
+	src/archive/dataset.c src/archive/dataset.h \
 	src/archive/h5attr.c src/archive/h5attr.h \
 	src/archive/h5dtype.c \
 	src/archive/h5type.c src/archive/h5type.h \
 	src/archive/layout.c src/archive/layout.h \
 	src/archive/mapping.c src/archive/mapping.h \
+	src/archive/slotread.c \
+	src/archive/raw.c \
+	src/archive/read.c \
+	src/archive/reader.c src/archive/reader.h \
 	src/archive/versions.c

@@ -64,6 +64,11 @@ int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain, struct
 /* A type code without quotes: "<f8", "M8[25us]", "S12", "float64", "?"; no order = '<'. */
 int tti_dtype_code(struct tti_plain *out, const char *code, size_t len, struct tt_error *err);
 
+/* What may stand as 'descr' in an .npy header and nothing else: the literal without its
+ * dictionary form.  Text and errors as tt_dtype_parse(). */
+int tti_dtype_parse_descr(struct tt_dtype **out, const char *text, size_t len,
+			  struct tt_error *err);
+
 /* A struct being built: fields in storage order. */
 struct tti_fields {
 	struct tt_field *fields;

@@ -225,7 +225,7 @@ int tti_dtype_parse_type(struct tti_dtype_parser *p, struct tt_dtype **out)
 		rc = parse_struct(p, out);
 	else if (tti_literal_take(&p->lit, '('))
 		rc = parse_tuple(p, out);
-	else if (tti_literal_take(&p->lit, '{'))
+	else if (!p->is_header && tti_literal_take(&p->lit, '{'))
 		rc = tti_dtype_parse_dict(p, out);
 	else
 		rc = tti_literal_fail(&p->lit, "expected a type: '<f8', or a list of fields");
@@ -255,21 +255,43 @@ static bool is_literal(struct tti_literal *lit)
 	       tti_literal_peek(lit, '(') || tti_literal_peek(lit, '{');
 }
 
-int tt_dtype_parse(struct tt_dtype **out, const char *text, size_t len, bool align,
-		   struct tt_error *err)
+static int check_text(const char *text, size_t len, struct tt_error *err)
 {
-	struct tti_dtype_parser p = {
-		.lit = { text, len, 0, "element type", TT_E_DTYPE, err },
-		.c_layout = align,
-	};
-
-	*out = NULL;
 	if (len > TTI_DTYPE_MAX_TEXT)
 		return tti_fail(err, TT_E_DTYPE, "element type: a text of more than %u bytes",
 				TTI_DTYPE_MAX_TEXT);
 	if (!tti_utf8_valid(text, len))
 		return tti_fail(err, TT_E_DTYPE, "element type: the text is not UTF-8");
+	return TT_OK;
+}
+
+int tt_dtype_parse(struct tt_dtype **out, const char *text, size_t len, bool align,
+		   struct tt_error *err)
+{
+	struct tti_dtype_parser p = {
+		.lit = { text, len, 0, false, "element type", TT_E_DTYPE, err },
+		.c_layout = align,
+	};
+	int rc = check_text(text, len, err);
+
+	*out = NULL;
+	if (rc < 0)
+		return rc;
 	if (!is_literal(&p.lit))
 		return tti_dtype_parse_short(&p, out);
+	p.lit.has_comments = true;
 	return parse_literal(&p, out);
+}
+
+int tti_dtype_parse_descr(struct tt_dtype **out, const char *text, size_t len,
+			  struct tt_error *err)
+{
+	struct tti_dtype_parser p = {
+		.lit = { text, len, 0, true, "element type", TT_E_DTYPE, err },
+		.is_header = true,
+	};
+	int rc = check_text(text, len, err);
+
+	*out = NULL;
+	return rc < 0 ? rc : parse_literal(&p, out);
 }

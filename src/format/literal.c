@@ -28,11 +28,20 @@ static char byte_at(const struct tti_literal *lit, size_t pos)
 	return pos < lit->len ? lit->text[pos] : '\0';
 }
 
+static bool is_blank(char c)
+{
+	return c != '\0' && strchr(" \t\r\n\f\v", c);
+}
+
 void tti_literal_space(struct tti_literal *lit)
 {
-	while (lit->pos < lit->len && lit->text[lit->pos] != '\0' &&
-	       strchr(" \t\r\n\f\v", lit->text[lit->pos]))
-		lit->pos++;
+	for (; lit->pos < lit->len; lit->pos++) {
+		if (lit->has_comments && lit->text[lit->pos] == '#')
+			while (lit->pos + 1 < lit->len && lit->text[lit->pos + 1] != '\n')
+				lit->pos++;
+		else if (!is_blank(lit->text[lit->pos]))
+			return;
+	}
 }
 
 bool tti_literal_at_end(struct tti_literal *lit)
@@ -175,23 +184,32 @@ static int take_escape(struct tti_literal *lit, struct tti_text *out)
 	return TT_OK;
 }
 
+/* true when n quotes stand at the cursor; they are taken. */
+static bool take_quotes(struct tti_literal *lit, char quote, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (byte_at(lit, lit->pos + i) != quote)
+			return false;
+	lit->pos += n;
+	return true;
+}
+
 static int take_quoted(struct tti_literal *lit, bool raw, struct tti_text *out)
 {
-	char quote = lit->text[lit->pos++];
+	char quote = lit->text[lit->pos];
 	size_t from = lit->pos;
+	size_t quotes = take_quotes(lit, quote, 3) ? 3 : 1;
 	int rc;
 
-	for (;;) {
+	lit->pos += quotes == 1;
+	while (!take_quotes(lit, quote, quotes)) {
 		char c = byte_at(lit, lit->pos);
 
-		if (c == '\0' || c == '\n') {
-			if (lit->pos >= lit->len)
-				lit->pos = from - 1;
+		if (c == '\0' || (c == '\n' && quotes == 1)) {
+			lit->pos = from;
 			return tti_literal_fail(lit, "the string does not end");
 		}
 		lit->pos++;
-		if (c == quote)
-			return TT_OK;
 		if (c == '\\' && !raw) {
 			rc = take_escape(lit, out);
 			if (rc < 0)
@@ -199,9 +217,10 @@ static int take_quoted(struct tti_literal *lit, bool raw, struct tti_text *out)
 			continue;
 		}
 		tti_text_put(out, &c, 1);
-		if (c == '\\' && lit->pos < lit->len && byte_at(lit, lit->pos) != '\0')
+		if (c == '\\' && byte_at(lit, lit->pos) != '\0')
 			tti_text_put(out, &lit->text[lit->pos++], 1);
 	}
+	return TT_OK;
 }
 
 int tti_literal_string(struct tti_literal *lit, struct tti_text *out)

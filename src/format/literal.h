@@ -14,6 +14,7 @@
 struct tti_literal {
 	const char *text;
 	size_t len, pos;
+	bool has_comments; /* '#' to the end of the line is blank */
 	const char *what; /* opens the error texts: "element type" or a path */
 	int code; /* of the errors */
 	struct tt_error *err; /* may be NULL */
@@ -32,7 +33,7 @@ int tti_literal_expect(struct tti_literal *lit, char c);
 /* True, False, None: taken when it stands there as a whole word. */
 bool tti_literal_word(struct tti_literal *lit, const char *word);
 
-/* 'text', "text", with u, b, r before it, adjacent ones joined; the value replaces what out
+/* 'text', "text", '''text''', with u, b, r before it, adjacent ones joined; the value replaces what out
  * held. */
 bool tti_literal_at_string(struct tti_literal *lit);
 int tti_literal_string(struct tti_literal *lit, struct tti_text *out);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/num.h"
+#include "format/dtype.h"
 #include "format/npy_text.h"
 #include "format/text.h"
 
@@ -80,7 +81,7 @@ static int parse_descr(struct tti_npy *npy, const struct tti_npy_text *text, con
 			tti_text_put(&utf8, text->descr + i, 1);
 	if (utf8.failed)
 		return tti_fail_sys(err, -ENOMEM, path, NULL);
-	rc = tt_dtype_parse(&npy->dtype, utf8.bytes, utf8.len, false, err);
+	rc = tti_dtype_parse_descr(&npy->dtype, utf8.bytes, utf8.len, err);
 	return rc < 0 ? tti_fail_in(err, rc, "%s", path) : TT_OK;
 }
 
