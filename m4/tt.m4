@@ -101,8 +101,17 @@ AS_IF([test -z "$tt_hdf5_from"],
 	[AC_PATH_PROGS([H5CC],[h5cc],[])
 	AS_IF([test -n "$H5CC"],
 		[tt_prefix=`$H5CC -showconfig | sed -n 's/.*Installation point:[[ ]]*//p'`
-		HDF5_CFLAGS="-I$tt_prefix/include"
-		HDF5_LIBS="-L$tt_prefix/lib -Wl,-rpath,$tt_prefix/lib -lhdf5"
+		HDF5_CFLAGS=
+		HDF5_LIBS=
+		for tt_word in `$H5CC -show` "-I$tt_prefix/include" "-L$tt_prefix/lib"; do
+			AS_CASE([$tt_word],
+				[-I*],[HDF5_CFLAGS="$HDF5_CFLAGS $tt_word"],
+				[-L*],[tt_dir=`echo "$tt_word" | sed 's/^-L//'`
+				HDF5_LIBS="$HDF5_LIBS $tt_word"
+				AS_IF([test -e "$tt_dir/libhdf5.so"],
+					[HDF5_LIBS="$HDF5_LIBS -Wl,-rpath,$tt_dir"])])
+		done
+		HDF5_LIBS="$HDF5_LIBS -lhdf5"
 		tt_hdf5_from="$H5CC"])])
 AC_SUBST([HDF5_CFLAGS])
 AC_SUBST([HDF5_LIBS])
