@@ -65,6 +65,7 @@ struct tti_live_make {
 	bool exact;	     /* do not round the capacity up to an aligned tail */
 	uint32_t tail_words; /* 0 or 5; 4 */
 	uint64_t start, end; /* what the tail says; rows [0, end) are written by the caller */
+	uint64_t stamp_after; /* update_timestamp becomes later than this; 0: any */
 };
 
 /* Header, reserved space for the rows, tail; into the empty file fd.  *capacity_out and
@@ -91,6 +92,9 @@ int tti_live_publish(struct tti_live *live, uint64_t end);
 /* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Padding is
  * zeroed unless clean.  Wakes nobody. */
 int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, bool clean);
+
+/* Zero the padding bytes of count rows. */
+void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count);
 
 /* Bring update_timestamp up to the coarse clock. */
 void tti_live_stamp(struct tti_live *live);

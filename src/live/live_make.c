@@ -55,7 +55,9 @@ static int plan_rows(struct plan *plan, const struct tti_live_make *make, const 
 static int plan_file(struct plan *plan, const struct tti_live_make *make, const char *path,
 		     struct tt_error *err)
 {
-	uint64_t shape[TT_MAX_RANK];
+	const struct tt_dtype *base = tt_dtype_base(make->dtype);
+	uint32_t inner = tt_dtype_rank(make->dtype), rank = 1 + make->row_rank + inner;
+	uint64_t shape[2 * TT_MAX_RANK];
 	size_t header_len;
 	int rc = plan_rows(plan, make, path, err);
 
@@ -68,8 +70,10 @@ static int plan_file(struct plan *plan, const struct tti_live_make *make, const 
 	shape[0] = plan->capacity;
 	if (make->row_rank)
 		memcpy(shape + 1, make->row_shape, make->row_rank * sizeof(shape[0]));
-	rc = tti_npy_format(&plan->header, &header_len, make->dtype, make->row_rank + 1, shape,
-			    true, err);
+	if (inner) /* an array of arrays is an array of more extents, as in NumPy */
+		memcpy(shape + 1 + make->row_rank, tt_dtype_shape(make->dtype),
+		       inner * sizeof(shape[0]));
+	rc = tti_npy_format(&plan->header, &header_len, base, rank, shape, true, err);
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", path);
 	plan->data_off = header_len;
@@ -88,7 +92,7 @@ static int write_plan(int fd, const struct plan *plan, const struct tti_live_mak
 		.words = plan->tail_words,
 		.start = make->start,
 		.end = make->end,
-		.update_timestamp = tti_stamp_next(0, (uint64_t)tti_clock_coarse_ns()),
+		.update_timestamp = tti_stamp_next(make->stamp_after, (uint64_t)tti_clock_coarse_ns()),
 		.offset = plan->data_off,
 	};
 	uint8_t words[TTI_TAIL_MAX_BYTES];

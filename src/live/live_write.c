@@ -46,7 +46,7 @@ static inline void copy_rows(unsigned char *to, const void *from, size_t n)
 	}
 }
 
-static void clear_padding(const struct tti_live *live, void *rows, uint64_t count)
+void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count)
 {
 	uint64_t elements = live->row_bytes / tt_dtype_size(live->npy.dtype);
 
@@ -65,7 +65,7 @@ int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, boo
 	TTI_FAILPOINT("file.append.before_rows");
 	copy_rows(to, rows, (size_t)(count * live->row_bytes));
 	if (live->has_padding && !clean)
-		clear_padding(live, to, count);
+		tti_live_clear_padding(live, to, count);
 	TTI_FAILPOINT("file.append.before_publish");
 	rc = tti_live_publish(live, live->end + count);
 	TTI_FAILPOINT("file.append.after_publish");
@@ -157,6 +157,6 @@ int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint6
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, rows, n);
-	clear_padding(live, copy, count);
+	tti_live_clear_padding(live, copy, count);
 	return change_rows(live, row, copy, count);
 }

@@ -1,1 +1,12 @@
 # tests of live
+LIVE_TEST_SOURCES = \
+	tests/lib/mp.c tests/lib/mp.h \
+	tests/lib/tmpdir.c tests/lib/tmpdir.h \
+	tests/live/file_helpers.c tests/live/file_helpers.h
+LIVE_TEST_LIBS = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/test_file
+TESTS += tests/live/test_file
+tests_live_test_file_SOURCES = tests/live/test_file.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_LDADD = $(LIVE_TEST_LIBS)

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a live file; who may write. */
+#include "live/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/lock.h"
+#include "base/num.h"
+#include "format/manifest.h"
+
+#define WRITER_NAME ".writer" /* of a ring; its lock is the right to write there */
+
+int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	snprintf(out, TTI_COPY_NAME_BYTES, ".ticktail-%" PRIx64 ".new", (uint64_t)st.st_ino);
+	return TT_OK;
+}
+
+int tti_file_busy(int fd, const char *path, struct tt_error *err)
+{
+	pid_t pid = tti_lock_get_pid(fd);
+
+	if (pid > 0)
+		return tti_fail(err, TT_E_BUSY, "%s: being written by process %ld", path,
+				(long)pid);
+	return tti_fail(err, TT_E_BUSY, "%s: being written by another process (its pid is not "
+			"known)", path);
+}
+
+/* The fd, -EAGAIN when the path was replaced in between, or an error. */
+static int lock_once(const struct tti_place *place, struct tt_error *err)
+{
+	tti_auto_fd fd = tti_open_regular(place->dirfd, place->name, O_RDWR, place->path, err);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = tti_lock_try(fd, TTI_LOCK_WRITER);
+	if (rc == TT_E_BUSY)
+		return tti_file_busy(fd, place->path, err);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, place->path, "lock");
+	return tti_same_inode(fd, place->dirfd, place->name) ? tti_steal_fd(&fd) : -EAGAIN;
+}
+
+int tti_file_lock(const struct tti_place *place, struct tt_error *err)
+{
+	int rc;
+
+	do
+		rc = lock_once(place, err);
+	while (rc == -EAGAIN);
+	if (rc >= 0)
+		tti_lock_put_pid(rc); /* for messages; the other lock is the one that counts */
+	return rc;
+}
+
+/* ---- A file that belongs to a ring: update only ---- */
+
+/* The name in the manifest that is newest, 0 when there is none. */
+static int newest_name(const struct tti_place *place, uint64_t *out, struct tt_error *err)
+{
+	tti_auto_fd fd = tti_open_regular(place->dirfd, TTI_MANIFEST_NAME, O_RDONLY,
+					  TTI_MANIFEST_NAME, err);
+	tti_auto_free uint64_t *slots = NULL;
+	struct stat st;
+	uint64_t n;
+	int64_t names;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return tti_fail_sys(err, -errno, TTI_MANIFEST_NAME, "fstat");
+	rc = tti_manifest_slots((uint64_t)st.st_size, &n, place->path, err);
+	if (rc < 0)
+		return rc;
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
+		return tti_fail_sys(err, -ENOMEM, place->path, NULL);
+	rc = tti_pread_all(fd, slots, n * sizeof(*slots), 0);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, TTI_MANIFEST_NAME, "read");
+	names = tti_manifest_queue(slots, n, place->path, err);
+	if (names < 0)
+		return (int)names;
+	*out = names ? slots[names - 1] : 0;
+	return TT_OK;
+}
+
+static int check_newest(const struct tti_place *place, struct tt_error *err)
+{
+	uint64_t name = 0, newest = 0;
+	enum tti_ring_entry kind = tti_ring_parse_name(place->name, &name);
+	int rc = newest_name(place, &newest, err);
+
+	if (rc < 0)
+		return rc;
+	if (kind == TTI_RING_FILE && name == newest)
+		return TT_OK;
+	return tti_fail(err, TT_E_UNSUPPORTED,
+			"%s: is sealed: only the newest file of a ring, %" PRIu64 ".npy, can be "
+			"updated",
+			place->path, newest);
+}
+
+/* The lock first: a roll between the look and the lock would seal the file. */
+static int lock_ring(struct tt_file *file, struct tt_error *err)
+{
+	const struct tti_place *place = &file->place;
+	int rc;
+
+	file->ring_fd = openat(place->dirfd, WRITER_NAME,
+			       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (file->ring_fd < 0)
+		return tti_fail(err, -errno, "%s: the ring's %s: %s", place->path, WRITER_NAME,
+				tt_strerror(-errno));
+	rc = tti_lock_try(file->ring_fd, TTI_LOCK_WRITER);
+	if (rc == TT_E_BUSY)
+		return tti_fail(err, rc, "%s: its ring is being written by another process",
+				place->path);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, place->path, "lock of the ring");
+	if (!tti_same_inode(file->ring_fd, place->dirfd, WRITER_NAME))
+		return tti_fail(err, TT_E_BUSY, "%s: the ring's %s was replaced; try again",
+				place->path, WRITER_NAME);
+	rc = tti_fork_guard_add(&file->ring_guard, &file->ring_fd);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, place->path, "guard the lock against fork");
+	return check_newest(place, err);
+}
+
+/* ---- Open and close ---- */
+
+/* What a process that died while it copied the file left. */
+static void drop_leftover_copy(const struct tt_file *file)
+{
+	char name[TTI_COPY_NAME_BYTES];
+
+	if (tti_file_copy_name(name, file->live.fd) == TT_OK)
+		unlinkat(file->place.dirfd, name, 0);
+}
+
+static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts *opts,
+			    struct tt_error *err)
+{
+	struct tti_live_open args = { .path = file->place.path, .writable = true,
+				      .take_fd = true };
+	tti_auto_fd fd = -1;
+	int rc = TT_OK;
+
+	if (opts->by_pread || opts->plain)
+		return tti_fail(err, TT_E_MISUSE, "%s: by_pread and plain are for reading",
+				file->place.path);
+	if (file->place.in_ring)
+		rc = opts->in_ring ? lock_ring(file, err) :
+				     tti_place_refuse_ring(&file->place, "a write", err);
+	if (rc < 0)
+		return rc;
+	fd = tti_file_lock(&file->place, err);
+	if (fd < 0)
+		return fd;
+	args.fd = fd;
+	rc = tti_live_open(&file->live, &args, err);
+	if (rc < 0)
+		return rc;
+	fd = -1; /* the live file's now */
+	rc = tti_fork_guard_add(&file->guard, &file->live.fd);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, file->place.path, "guard the lock against fork");
+	file->appendable = !file->place.in_ring;
+	if (file->appendable)
+		drop_leftover_copy(file);
+	return TT_OK;
+}
+
+static int open_for_reading(struct tt_file *file, const struct tt_file_open_opts *opts,
+			    struct tt_error *err)
+{
+	const struct tti_live_open args = {
+		.dirfd = file->place.dirfd,
+		.name = file->place.name,
+		.path = file->place.path,
+		.plain = opts->plain,
+		.by_pread = opts->by_pread,
+	};
+
+	return tti_live_open(&file->live, &args, err);
+}
+
+/* The options the caller's version of the struct has. */
+static struct tt_file_open_opts read_opts(const struct tt_file_open_opts *opts)
+{
+	struct tt_file_open_opts mine = TT_FILE_OPEN_OPTS_INIT;
+
+	if (opts)
+		memcpy(&mine, opts, tti_min_u64(sizeof(mine), opts->struct_size));
+	return mine;
+}
+
+int tt_file_open(struct tt_file **out, const char *path, const struct tt_file_open_opts *opts,
+		 struct tt_error *err)
+{
+	const struct tt_file_open_opts mine = read_opts(opts);
+	bool writing = mine.access == TT_WRITE;
+	struct tt_file *file;
+	uint64_t end;
+	int rc;
+
+	*out = NULL;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return tti_fail_sys(err, -ENOMEM, path, NULL);
+	file->live.fd = file->ring_fd = file->place.dirfd = -1;
+	file->clean_rows = mine.clean_rows;
+	file->wake_never = mine.wake_never;
+	rc = tti_place_open(&file->place, path, writing, err);
+	if (rc == TT_OK)
+		rc = writing ? open_for_writing(file, &mine, err) :
+			       open_for_reading(file, &mine, err);
+	if (rc == TT_OK)
+		rc = tti_live_bounds(&file->live, &file->cursor, &end, err);
+	if (rc < 0) {
+		tt_file_close(file);
+		return rc;
+	}
+	*out = file;
+	return TT_OK;
+}
+
+int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
+		      struct tt_error *err)
+{
+	const struct tt_file_open_opts opts = { .struct_size = sizeof(opts),
+						.access = TT_WRITE };
+	tti_auto_place place = TTI_PLACE_EMPTY;
+	int rc = tti_place_open(&place, path, true, err);
+
+	*out = NULL;
+	if (rc == TT_OK)
+		rc = tti_place_refuse_ring(&place, what, err);
+	return rc < 0 ? rc : tt_file_open(out, path, &opts, err);
+}
+
+void tt_file_close(struct tt_file *file)
+{
+	if (!file)
+		return;
+	if (file->appendable && file->live.fd >= 0)
+		tti_live_stamp(&file->live);
+	tti_fork_guard_remove(&file->guard);
+	tti_live_close(&file->live);
+	tti_fork_guard_remove(&file->ring_guard);
+	tti_close_fd(&file->ring_fd);
+	for (size_t i = 0; i < file->old_count; i++)
+		tti_map_close(&file->old_maps[i]);
+	free(file->old_maps);
+	tti_place_close(&file->place);
+	free(file);
+}
+
+const char *tt_file_repaired(const struct tt_file *file)
+{
+	return file->live.repaired;
+}
+
+/* ---- Info ---- */
+
+static int64_t writer_pid(const struct tt_file *file)
+{
+	pid_t pid;
+
+	if (file->live.writable)
+		return getpid();
+	if (tti_lock_is_held(file->live.fd, TTI_LOCK_WRITER) <= 0)
+		return 0;
+	pid = tti_lock_get_pid(file->live.fd);
+	return pid > 0 ? pid : -1;
+}
+
+static uint64_t load_stamp(const struct tti_live *live)
+{
+	uint64_t stamp = 0;
+
+	if (live->tail_words != 5)
+		return 0;
+	if (live->tail)
+		return tti_stamp_load(live->tail);
+	return tti_pread_all(live->fd, &stamp, sizeof(stamp), live->tail_off + 16) < 0 ? 0 :
+											 stamp;
+}
+
+int tt_file_info(struct tt_file *file, struct tt_file_info *out, struct tt_error *err)
+{
+	const struct tti_live *live = &file->live;
+	uint64_t start, end;
+	int rc = tti_live_bounds(live, &start, &end, err);
+
+	if (rc < 0)
+		return rc;
+	*out = (struct tt_file_info){
+		.dtype = live->npy.dtype,
+		.row_rank = live->npy.rank ? live->npy.rank - 1 : 0,
+		.row_shape = live->npy.shape + 1,
+		.row_bytes = live->row_bytes,
+		.capacity = live->capacity,
+		.start = start,
+		.end = end,
+		.update_timestamp = load_stamp(live),
+		.data_off = live->data_off,
+		.tail_words = live->tail_words,
+		.fortran_order = live->npy.fortran_order,
+		.aligned_tail = live->aligned,
+		.writer_pid = writer_pid(file),
+	};
+	return TT_OK;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handle of a single live file.  Locks, waking, cursor and name are here; the bytes are
+ * live_file.h's.
+ * Invariant: a handle opened for writing holds the writer lock of the file that its path
+ * names, until it is closed or the process dies. */
+#ifndef TTI_FILE_H
+#define TTI_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "live/fork_guard.h"
+#include "live/live_file.h"
+#include "live/place.h"
+#include "ticktail/file.h"
+
+struct tt_file {
+	struct tti_live live;
+	struct tti_place place;
+	struct tti_fork_guard guard, ring_guard;
+	int ring_fd;	 /* holds the ring's writer lock, -1 for none; owned */
+	bool appendable; /* false: reader, or only update is allowed */
+	bool clean_rows, wake_never;
+	bool not_woken;	 /* a sleep ended by its timeout with rows there: poll from now on */
+	bool writer_lives; /* as of checked_ns: a writer of ours wakes sleepers */
+	int64_t checked_ns;
+	uint32_t publishes;
+	uint64_t cursor; /* row from 0 of the file */
+	struct tti_map *old_maps; /* of files this handle grew out of; owned */
+	size_t old_count;
+};
+
+/* The temporary name under which this file is copied: fixed for an inode, so that what a dead
+ * process left is found and reused or removed. */
+#define TTI_COPY_NAME_BYTES 48
+int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd);
+
+/* Open place->name read-write and take its writer lock; the fd, or an error naming the pid. */
+int tti_file_lock(const struct tti_place *place, struct tt_error *err);
+/* Words for a file that somebody else writes. */
+int tti_file_busy(int fd, const char *path, struct tt_error *err);
+
+/* Open for the operations on a path: write, not in a ring. */
+int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
+		      struct tt_error *err);
+
+/* Replace the file by a copy of capacity rows (rounded up unless exact); the handle goes on
+ * with it. */
+int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
+		     struct tt_error *err);
+
+/* An empty file named by tti_file_copy_name(old), locked, with old's mode and owner. */
+int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *err);
+/* Copy rows [0, count) of from behind data_off of fd. */
+int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd, uint64_t data_off,
+		       struct tt_error *err);
+
+/* The rows of one element do not lie side by side: no views. */
+static inline bool tti_file_no_views(const struct tt_file *file)
+{
+	return !file->live.rows || (file->live.npy.fortran_order && file->live.npy.rank > 1);
+}
+
+#endif

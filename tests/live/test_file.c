@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One live file, one process. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "lib/tmpdir.h"
+#include "live/file_helpers.h"
+#include "ticktail/file.h"
+
+START_TEST(created_file_is_empty_and_aligned)
+{
+	struct tt_file *file;
+	struct tt_file_info info;
+	struct stat st;
+
+	make_file("a.npy", "ts:i8,px:f8,flag:u1", 10);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_uint_eq(info.row_bytes, 17);
+	ck_assert_uint_eq(info.capacity, 64);
+	ck_assert_uint_eq(info.start, 0);
+	ck_assert_uint_eq(info.end, 0);
+	ck_assert_uint_eq(info.tail_words, 5);
+	ck_assert_uint_eq((info.data_off + info.capacity * info.row_bytes) % 64, 0);
+	ck_assert(info.aligned_tail);
+	ck_assert_int_eq(info.writer_pid, 0);
+	ck_assert_uint_ne(info.update_timestamp, 0);
+	ck_assert_uint_eq(info.update_timestamp & 0xFFFF, 0);
+	ck_assert_int_eq(stat("a.npy", &st), 0);
+	ck_assert_uint_eq((uint64_t)st.st_size, info.data_off + 64 * 17 + 40);
+	ck_assert_uint_ge((uint64_t)st.st_blocks * 512, (uint64_t)st.st_size);
+	ck_assert_uint_eq(tt_file_size(file), 0);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(exact_keeps_the_capacity)
+{
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file *file;
+	struct tt_file_info info;
+
+	opts.capacity = 11;
+	opts.exact = true;
+	make_file_opts("a.npy", "ts:i8,px:f8,flag:u1", &opts);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_uint_eq(info.capacity, 11);
+	ck_assert(!info.aligned_tail);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(rows_appended_are_seen_at_once)
+{
+	struct tt_file *writer, *reader;
+	struct tt_view view;
+
+	make_file("a.npy", "i8", 100);
+	writer = open_file("a.npy", TT_WRITE);
+	reader = open_file("a.npy", TT_READ);
+	for (int64_t i = 0; i < 100; i++) {
+		ck_assert_int_eq(tt_file_append(writer, &i, 1), 0);
+		ck_assert_uint_eq(tt_file_size(reader), (uint64_t)i + 1);
+		ck_assert_int_eq(*(const int64_t *)tt_file_at(reader, -1), i);
+	}
+	ck_assert_int_eq(tt_file_data(reader, &view), 0);
+	for (int64_t i = 0; i < 100; i++)
+		ck_assert_int_eq(((const int64_t *)view.rows)[i], i);
+	ck_assert_uint_eq(tt_file_room(writer), 4); /* rounded up to 104 */
+	tt_file_close(reader);
+	tt_file_close(writer);
+}
+END_TEST
+
+START_TEST(append_is_all_or_nothing)
+{
+	int64_t rows[9] = { 0 };
+	struct tt_file *writer;
+
+	make_file("a.npy", "i8", 8);
+	writer = open_file("a.npy", TT_WRITE);
+	ck_assert_int_eq(tt_file_append(writer, rows, 9), TT_E_FULL);
+	ck_assert_uint_eq(tt_file_size(writer), 0);
+	ck_assert_int_eq(tt_file_append(writer, rows, 8), 0);
+	ck_assert_int_eq(tt_file_append(writer, rows, 0), 0);
+	ck_assert_int_eq(tt_file_append(writer, rows, 1), TT_E_FULL);
+	ck_assert_int_eq(tt_file_append(writer, rows, UINT64_MAX), TT_E_FULL);
+	ck_assert_ptr_null(tt_file_reserve(writer, 1));
+	ck_assert_uint_eq(tt_file_room(writer), 0);
+	tt_file_close(writer);
+}
+END_TEST
+
+START_TEST(reserved_rows_show_when_published)
+{
+	struct tt_file *writer, *reader;
+	int64_t *room;
+
+	make_file("a.npy", "i8", 16);
+	writer = open_file("a.npy", TT_WRITE);
+	reader = open_file("a.npy", TT_READ);
+	room = tt_file_reserve(writer, 3);
+	ck_assert_ptr_nonnull(room);
+	room[0] = 7, room[1] = 8, room[2] = 9;
+	ck_assert_uint_eq(tt_file_size(reader), 0);
+	ck_assert_ptr_eq(tt_file_reserve(writer, 16), room);
+	ck_assert_int_eq(tt_file_publish(writer, 2), 0);
+	ck_assert_uint_eq(tt_file_size(reader), 2);
+	ck_assert_int_eq(*(const int64_t *)tt_file_at(reader, 1), 8);
+	ck_assert_int_eq(tt_file_publish(writer, 15), TT_E_MISUSE);
+	tt_file_close(reader);
+	tt_file_close(writer);
+}
+END_TEST
+
+START_TEST(reader_may_not_write)
+{
+	int64_t row = 0;
+	struct tt_file *reader;
+	struct tt_error err;
+
+	make_file("a.npy", "i8", 8);
+	reader = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_append(reader, &row, 1), TT_E_MISUSE);
+	ck_assert_ptr_null(tt_file_reserve(reader, 1));
+	ck_assert_int_eq(tt_file_publish(reader, 0), TT_E_MISUSE);
+	ck_assert_int_eq(tt_file_update(reader, 0, &row, 1, &err), TT_E_MISUSE);
+	tt_file_close(reader);
+}
+END_TEST
+
+START_TEST(padding_is_zeroed_unless_promised)
+{
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	static const char descr[] = "[('a', '<i8'), ('b', 'u1'), ('', '|V7')]";
+	unsigned char row[16];
+	const unsigned char *got;
+	struct tt_file *file;
+
+	memset(row, 0xAB, sizeof(row));
+	make_file("a.npy", descr, 8);
+	opts.access = TT_WRITE;
+	ck_assert_int_eq(tt_file_open(&file, "a.npy", &opts, NULL), 0);
+	ck_assert_int_eq(tt_file_append(file, row, 1), 0);
+	got = tt_file_at(file, 0);
+	ck_assert_int_eq(got[8], 0xAB);
+	for (int i = 9; i < 16; i++)
+		ck_assert_int_eq(got[i], 0);
+	memset(tt_file_reserve(file, 1), 0xAB, 16);
+	ck_assert_int_eq(tt_file_publish(file, 1), 0);
+	ck_assert_int_eq(((const unsigned char *)tt_file_at(file, 1))[15], 0);
+	ck_assert_int_eq(tt_file_update(file, 0, row, 1, NULL), 0);
+	ck_assert_int_eq(((const unsigned char *)tt_file_at(file, 0))[15], 0);
+	tt_file_close(file);
+
+	opts.clean_rows = true;
+	ck_assert_int_eq(tt_file_open(&file, "a.npy", &opts, NULL), 0);
+	ck_assert_int_eq(tt_file_append(file, row, 1), 0);
+	ck_assert_int_eq(((const unsigned char *)tt_file_at(file, 2))[15], 0xAB);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(first_rows_come_with_create)
+{
+	static const int64_t rows[] = { 5, 6, 7 };
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file *file;
+	struct tt_dtype *dtype = parse_dtype("i8");
+
+	opts.capacity = 8;
+	opts.rows = rows;
+	opts.row_count = 3;
+	make_file_opts("a.npy", "i8", &opts);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_uint_eq(tt_file_size(file), 3);
+	ck_assert_mem_eq(tt_file_at(file, 0), rows, sizeof(rows));
+	tt_file_close(file);
+	opts.row_count = 9;
+	ck_assert_int_eq(tt_file_create("b.npy", dtype, &opts, NULL), TT_E_RANGE);
+	ck_assert_int_eq(access("b.npy", F_OK), -1);
+	tt_dtype_unref(dtype);
+}
+END_TEST
+
+START_TEST(existing_file_is_kept)
+{
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_dtype *i8 = parse_dtype("i8"), *f8 = parse_dtype("f8");
+	static const uint64_t shape[] = { 2 };
+	struct tt_error err;
+
+	opts.capacity = 8;
+	ck_assert_int_eq(tt_file_create("a.npy", i8, &opts, NULL), 0);
+	ck_assert_int_eq(tt_file_create("a.npy", i8, &opts, &err), -EEXIST);
+	ck_assert_ptr_nonnull(strstr(err.text, "a.npy"));
+	opts.if_same = true;
+	ck_assert_int_eq(tt_file_create("a.npy", i8, &opts, NULL), 0);
+	ck_assert_int_eq(tt_file_create("a.npy", f8, &opts, &err), TT_E_MISMATCH);
+	ck_assert_ptr_nonnull(strstr(err.text, "'<i8'"));
+	opts.capacity = 9;
+	ck_assert_int_eq(tt_file_create("a.npy", i8, &opts, &err), TT_E_MISMATCH);
+	ck_assert_ptr_nonnull(strstr(err.text, "capacity of 8"));
+	opts.capacity = 8;
+	opts.row_rank = 1;
+	opts.row_shape = shape;
+	ck_assert_int_eq(tt_file_create("a.npy", i8, &opts, &err), TT_E_MISMATCH);
+	tt_dtype_unref(i8);
+	tt_dtype_unref(f8);
+}
+END_TEST
+
+START_TEST(impossible_sizes_are_refused)
+{
+	static const uint64_t huge[] = { UINT64_MAX / 2 }, zero[] = { 0 };
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_dtype *dtype = parse_dtype("i8");
+
+	ck_assert_int_eq(tt_file_create("a.npy", dtype, &opts, NULL), TT_E_RANGE);
+	opts.capacity = UINT64_MAX;
+	ck_assert_int_eq(tt_file_create("a.npy", dtype, &opts, NULL), TT_E_RANGE);
+	opts.capacity = UINT64_MAX / 8;
+	opts.exact = true;
+	ck_assert_int_eq(tt_file_create("a.npy", dtype, &opts, NULL), TT_E_RANGE);
+	opts.capacity = 1;
+	opts.row_rank = 1;
+	opts.row_shape = huge;
+	ck_assert_int_eq(tt_file_create("a.npy", dtype, &opts, NULL), TT_E_RANGE);
+	opts.row_shape = zero;
+	ck_assert_int_eq(tt_file_create("a.npy", dtype, &opts, NULL), TT_E_RANGE);
+	opts.row_rank = 0;
+	ck_assert_int_eq(tt_file_create("no/a.npy", dtype, &opts, NULL), -ENOENT);
+	ck_assert_int_eq(access("a.npy", F_OK), -1);
+	tt_dtype_unref(dtype);
+}
+END_TEST
+
+START_TEST(array_type_gives_more_extents)
+{
+	struct tt_file *file;
+	struct tt_file_info info;
+
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	static const uint64_t shape[] = { 2, 3 };
+	struct tt_dtype *f8 = parse_dtype("f8"), *array;
+
+	opts.capacity = 4;
+	ck_assert_int_eq(tt_dtype_subarray(&array, f8, 2, shape, NULL), 0);
+	ck_assert_int_eq(tt_file_create("a.npy", array, &opts, NULL), 0);
+	tt_dtype_unref(array);
+	tt_dtype_unref(f8);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_str_eq(tt_dtype_descr(info.dtype), "'<f8'");
+	ck_assert_uint_eq(info.row_rank, 2);
+	ck_assert_uint_eq(info.row_shape[1], 3);
+	ck_assert_uint_eq(info.row_bytes, 48);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(views_are_cut_to_what_is_there)
+{
+	struct tt_file *file;
+	struct tt_view view;
+
+	fill_file("a.npy", 10);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_head(file, 3, &view), 0);
+	ck_assert_uint_eq(view.count, 3);
+	ck_assert_int_eq(*(const int64_t *)view.rows, 0);
+	ck_assert_int_eq(tt_file_tail(file, 3, &view), 0);
+	ck_assert_int_eq(*(const int64_t *)view.rows, 7);
+	ck_assert_int_eq(tt_file_tail(file, 30, &view), 0);
+	ck_assert_uint_eq(view.count, 10);
+	ck_assert_int_eq(tt_file_view(file, 8, 30, &view), 0);
+	ck_assert_uint_eq(view.count, 2);
+	ck_assert_int_eq(tt_file_view(file, 10, 1, &view), 0);
+	ck_assert_uint_eq(view.count, 0);
+	ck_assert_int_eq(tt_file_view(file, 11, 1, &view), TT_E_RANGE);
+	ck_assert_int_eq(*(const int64_t *)tt_file_at(file, -10), 0);
+	ck_assert_ptr_null(tt_file_at(file, -11));
+	ck_assert_ptr_null(tt_file_at(file, 10));
+	ck_assert_ptr_null(tt_file_at(file, INT64_MIN));
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(cursor_walks_inside_the_rows)
+{
+	struct tt_file *file;
+	struct tt_view view;
+
+	fill_file("a.npy", 10);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_read(file, 4, 2, &view), 1);
+	ck_assert_uint_eq(view.count, 4);
+	ck_assert_int_eq(tt_file_read(file, 4, 2, &view), 1);
+	ck_assert_uint_eq(view.count, 6);
+	ck_assert_int_eq(*(const int64_t *)view.rows, 2);
+	ck_assert_uint_eq(tt_file_tell(file), 8);
+	ck_assert_int_eq(tt_file_read(file, 4, 0, &view), 1);
+	ck_assert_uint_eq(view.count, 2);
+	ck_assert_int_eq(tt_file_read(file, 4, 0, &view), 0);
+	ck_assert_uint_eq(tt_file_seek(file, -3, TT_SEEK_END), 7);
+	ck_assert_uint_eq(tt_file_seek(file, -100, TT_SEEK_CUR), 0);
+	ck_assert_uint_eq(tt_file_seek(file, 100, TT_SEEK_SET), 10);
+	ck_assert_uint_eq(tt_file_seek(file, INT64_MIN, TT_SEEK_END), 0);
+	ck_assert_uint_eq(tt_file_seek(file, INT64_MAX, TT_SEEK_CUR), 10);
+	tt_file_rewind(file);
+	ck_assert_uint_eq(tt_file_tell(file), 0);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(copy_gives_rows_in_c_order)
+{
+	int64_t rows[10];
+	struct tt_file *file;
+	struct tt_error err;
+
+	fill_file("a.npy", 10);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_copy(file, 2, 8, rows, NULL), 0);
+	ck_assert_int_eq(rows[0], 2);
+	ck_assert_int_eq(rows[7], 9);
+	ck_assert_int_eq(tt_file_copy(file, 2, 9, rows, &err), TT_E_RANGE);
+	ck_assert_int_eq(tt_file_copy(file, 11, 0, rows, &err), TT_E_RANGE);
+	ck_assert_int_eq(tt_file_copy(file, UINT64_MAX, 2, rows, &err), TT_E_RANGE);
+	ck_assert_int_eq(tt_file_copy_untorn(file, 2, 8, rows, NULL), 0);
+	ck_assert_int_eq(rows[7], 9);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(update_changes_rows_and_the_stamp)
+{
+	struct tt_file *file;
+	struct tt_file_info before, after;
+	const int64_t rows[] = { -1, -2 };
+	struct tt_error err;
+
+	fill_file("a.npy", 10);
+	file = open_file("a.npy", TT_WRITE);
+	ck_assert_int_eq(tt_file_info(file, &before, NULL), 0);
+	ck_assert_int_eq(tt_file_update(file, 3, rows, 2, NULL), 0);
+	ck_assert_int_eq(tt_file_info(file, &after, NULL), 0);
+	ck_assert_uint_gt(after.update_timestamp, before.update_timestamp);
+	ck_assert_uint_eq(after.update_timestamp & 0xFFFF, 0);
+	ck_assert_uint_eq(after.end, before.end);
+	ck_assert_int_eq(*(const int64_t *)tt_file_at(file, 4), -2);
+	ck_assert_int_eq(*(const int64_t *)tt_file_at(file, 5), 5);
+	ck_assert_int_eq(tt_file_update(file, 9, rows, 2, &err), TT_E_RANGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "10 rows"));
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(second_writer_is_refused)
+{
+	struct tt_file *first, *second;
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	struct tt_error err;
+
+	fill_file("a.npy", 1);
+	first = open_file("a.npy", TT_WRITE);
+	opts.access = TT_WRITE;
+	ck_assert_int_eq(tt_file_open(&second, "a.npy", &opts, &err), TT_E_BUSY);
+	ck_assert_ptr_null(second);
+	tt_file_close(first);
+	second = open_file("a.npy", TT_WRITE);
+	tt_file_close(second);
+}
+END_TEST
+
+START_TEST(misaligned_tail_takes_rows_but_no_tailing)
+{
+	struct tt_file_create_opts copts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file *writer, *reader;
+	unsigned char row[17] = { 1 };
+
+	copts.capacity = 3;
+	copts.exact = true;
+	copts.tail_words = (uint32_t)_i;
+	make_file_opts("a.npy", "ts:i8,px:f8,flag:u1", &copts);
+	writer = open_file("a.npy", TT_WRITE);
+	reader = open_file("a.npy", TT_READ);
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_int_eq(tt_file_append(writer, row, 1), 0);
+		ck_assert_uint_eq(tt_file_size(reader), i + 1);
+	}
+	ck_assert_int_eq(tt_file_append(writer, row, 1), TT_E_FULL);
+	ck_assert_int_eq(tt_file_wait(reader, 2, TT_WAIT_SPIN, 0), 1);
+	ck_assert_int_eq(tt_file_wait(reader, 3, TT_WAIT_SPIN, 0), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tt_file_update(writer, 1, row, 1, NULL), 0);
+	ck_assert_int_eq(tt_file_copy_untorn(reader, 0, 1, row, NULL), TT_E_UNSUPPORTED);
+	tt_file_close(reader);
+	tt_file_close(writer);
+}
+END_TEST
+
+START_TEST(four_word_tail_is_kept)
+{
+	struct tt_file_create_opts copts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file *file;
+	struct tt_file_info info;
+	int64_t row = 4;
+
+	copts.capacity = 8;
+	copts.tail_words = 4;
+	make_file_opts("a.npy", "i8", &copts);
+	file = open_file("a.npy", TT_WRITE);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), 0);
+	ck_assert_int_eq(tt_file_update(file, 0, &row, 1, NULL), 0);
+	ck_assert_int_eq(tt_file_copy_untorn(file, 0, 1, &row, NULL), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tt_file_grow(file, 100, NULL), 0);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), 0);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_uint_eq(info.tail_words, 4);
+	ck_assert_uint_eq(info.update_timestamp, 0);
+	ck_assert_uint_eq(info.end, 2);
+	ck_assert_uint_ge(info.capacity, 101);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(grown_handle_goes_on_and_old_views_stay)
+{
+	struct tt_file *file, *reader;
+	struct tt_view old;
+	int64_t row = 8;
+
+	fill_file("a.npy", 8);
+	file = open_file("a.npy", TT_WRITE);
+	reader = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_data(file, &old), 0);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_E_FULL);
+	ck_assert_int_eq(tt_file_grow(file, 1, NULL), 0);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), 0);
+	ck_assert_int_eq(((const int64_t *)old.rows)[7], 7);
+	ck_assert_int_eq(*(const int64_t *)tt_file_at(file, 8), 8);
+	ck_assert_uint_eq(tt_file_size(reader), 8);
+	ck_assert_int_eq(tt_file_wait(reader, 7, TT_WAIT_SPIN, 0), 1);
+	ck_assert_int_eq(tt_file_wait(reader, 8, TT_WAIT_SPIN, 0), TT_E_SUPERSEDED);
+	tt_file_close(reader);
+	reader = open_file("a.npy", TT_READ);
+	ck_assert_uint_eq(tt_file_size(reader), 9);
+	tt_file_close(reader);
+	tt_file_close(file);
+	ck_assert_int_eq(count_entries("."), 1);
+}
+END_TEST
+
+START_TEST(resize_and_trim_keep_rows)
+{
+	struct tt_file *file;
+	struct tt_file_info info;
+	struct tt_error err;
+
+	fill_file("a.npy", 20);
+	ck_assert_int_eq(tt_file_resize("a.npy", 1000, NULL), 0);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_uint_eq(info.capacity, 1000);
+	ck_assert_uint_eq(info.end, 20);
+	tt_file_close(file);
+	ck_assert_int_eq(tt_file_resize("a.npy", 19, &err), TT_E_RANGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "holds 20"));
+	ck_assert_int_eq(tt_file_resize("a.npy", 0, &err), TT_E_RANGE);
+	ck_assert_int_eq(tt_file_trim("a.npy", NULL), 0);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+	ck_assert_uint_eq(info.capacity, 24);
+	for (int64_t i = 0; i < 20; i++)
+		ck_assert_int_eq(*(const int64_t *)tt_file_at(file, i), i);
+	tt_file_close(file);
+	ck_assert_int_eq(count_entries("."), 1);
+}
+END_TEST
+
+START_TEST(mode_survives_a_resize)
+{
+	struct stat st;
+
+	fill_file("a.npy", 3);
+	ck_assert_int_eq(chmod("a.npy", 0640), 0);
+	ck_assert_int_eq(tt_file_resize("a.npy", 1000, NULL), 0);
+	ck_assert_int_eq(stat("a.npy", &st), 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0640);
+}
+END_TEST
+
+START_TEST(link_to_a_file_is_followed)
+{
+	struct stat st;
+	struct tt_file *file;
+
+	ck_assert_int_eq(mkdir("d", 0777), 0);
+	fill_file("d/a.npy", 8);
+	ck_assert_int_eq(symlink("d/a.npy", "l.npy"), 0);
+	ck_assert_int_eq(tt_file_resize("l.npy", 100, NULL), 0);
+	ck_assert_int_eq(lstat("l.npy", &st), 0);
+	ck_assert(S_ISLNK(st.st_mode));
+	file = open_file("d/a.npy", TT_READ);
+	ck_assert_uint_eq(tt_file_size(file), 8);
+	ck_assert_uint_eq(tt_file_room(file), 96);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(waiting_ends_in_time)
+{
+	struct tt_file *file;
+
+	fill_file("a.npy", 3);
+	file = open_file("a.npy", TT_READ);
+	ck_assert_int_eq(tt_file_wait(file, 2, (enum tt_wait)_i, -1), 1);
+	ck_assert_int_eq(tt_file_wait(file, 3, (enum tt_wait)_i, 0), 0);
+	ck_assert_int_eq(tt_file_wait(file, 3, (enum tt_wait)_i, 20000000), 0);
+	ck_assert_int_eq(tt_file_wait(file, 4, (enum tt_wait)_i, -1), TT_E_DAMAGED);
+	ck_assert_int_eq(rename("a.npy", "b.npy"), 0);
+	fill_file("a.npy", 5);
+	ck_assert_int_eq(tt_file_wait(file, 3, (enum tt_wait)_i, -1), TT_E_CHANGED);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(pread_handle_reads_without_mapping)
+{
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	struct tt_file *file;
+	struct tt_view view;
+	int64_t rows[3];
+	struct tt_error err;
+
+	fill_file("a.npy", 3);
+	opts.by_pread = true;
+	ck_assert_int_eq(tt_file_open(&file, "a.npy", &opts, NULL), 0);
+	ck_assert_uint_eq(tt_file_size(file), 3);
+	ck_assert_int_eq(tt_file_data(file, &view), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tt_file_copy(file, 0, 3, rows, NULL), 0);
+	ck_assert_int_eq(rows[2], 2);
+	ck_assert_int_eq(tt_file_wait(file, 3, TT_WAIT_SLEEP, 2000000), 0);
+	ck_assert_int_eq(truncate("a.npy", 130), 0);
+	ck_assert_int_eq(tt_file_copy(file, 0, 3, rows, &err), TT_E_DAMAGED);
+	tt_file_close(file);
+}
+END_TEST
+
+START_TEST(reader_holds_no_claim_on_writing)
+{
+	struct tt_file *reader, *writer;
+
+	fill_file("a.npy", 3);
+	reader = open_file("a.npy", TT_READ);
+	writer = open_file("a.npy", TT_WRITE);
+	tt_file_close(reader);
+	tt_file_close(writer);
+	tt_file_close(NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("file");
+	TCase *tc = tcase_create("file");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
+	tcase_add_test(tc, created_file_is_empty_and_aligned);
+	tcase_add_test(tc, exact_keeps_the_capacity);
+	tcase_add_test(tc, rows_appended_are_seen_at_once);
+	tcase_add_test(tc, append_is_all_or_nothing);
+	tcase_add_test(tc, reserved_rows_show_when_published);
+	tcase_add_test(tc, reader_may_not_write);
+	tcase_add_test(tc, padding_is_zeroed_unless_promised);
+	tcase_add_test(tc, first_rows_come_with_create);
+	tcase_add_test(tc, existing_file_is_kept);
+	tcase_add_test(tc, impossible_sizes_are_refused);
+	tcase_add_test(tc, array_type_gives_more_extents);
+	tcase_add_test(tc, views_are_cut_to_what_is_there);
+	tcase_add_test(tc, cursor_walks_inside_the_rows);
+	tcase_add_test(tc, copy_gives_rows_in_c_order);
+	tcase_add_test(tc, update_changes_rows_and_the_stamp);
+	tcase_add_test(tc, second_writer_is_refused);
+	tcase_add_loop_test(tc, misaligned_tail_takes_rows_but_no_tailing, 4, 6);
+	tcase_add_test(tc, four_word_tail_is_kept);
+	tcase_add_test(tc, grown_handle_goes_on_and_old_views_stay);
+	tcase_add_test(tc, resize_and_trim_keep_rows);
+	tcase_add_test(tc, mode_survives_a_resize);
+	tcase_add_test(tc, link_to_a_file_is_followed);
+	tcase_add_loop_test(tc, waiting_ends_in_time, 0, 3);
+	tcase_add_test(tc, pread_handle_reads_without_mapping);
+	tcase_add_test(tc, reader_holds_no_claim_on_writing);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
