@@ -98,7 +98,8 @@ TT_API enum tt_unit tt_dtype_unit(const struct tt_dtype *dtype);
 TT_API uint32_t tt_dtype_unit_step(const struct tt_dtype *dtype); /* 25 in M8[25us] */
 TT_API uint32_t tt_dtype_rank(const struct tt_dtype *dtype); /* of a sub-array, else 0 */
 TT_API const uint64_t *tt_dtype_shape(const struct tt_dtype *dtype);
-TT_API const struct tt_dtype *tt_dtype_base(const struct tt_dtype *dtype); /* itself if no sub-array */
+/* The element of a sub-array; dtype itself when it is none. */
+TT_API const struct tt_dtype *tt_dtype_base(const struct tt_dtype *dtype);
 TT_API size_t tt_dtype_field_count(const struct tt_dtype *dtype);
 TT_API const struct tt_field *tt_dtype_field(const struct tt_dtype *dtype, size_t i);
 

@@ -15,8 +15,8 @@ static void count_up(struct tt_dtype *dtype)
 	atomic_fetch_add_explicit(&dtype->refs, 1, memory_order_relaxed);
 }
 
-/* true for the last one.  The release of each drop pairs with the acquire of the last: all
- * reads of the node come before it is freed. */
+/* true for the last one.  The release of each drop pairs with the acquire of the last:
+ * all reads of the node come before it is freed. */
 static bool count_down(struct tt_dtype *dtype)
 {
 	return atomic_fetch_sub_explicit(&dtype->refs, 1, memory_order_acq_rel) == 1;
@@ -93,20 +93,22 @@ static size_t plain_align(const struct tti_plain *plain)
 	}
 }
 
-int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain, struct tt_error *err)
+int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain,
+		    struct tt_error *err)
 {
 	tti_auto_dtype *dtype = NULL;
 
 	*out = NULL;
 	if (plain->size == 0)
-		return tti_fail(err, TT_E_DTYPE,
-				"element type: %c0 holds nothing; give it a length, as in %c8",
-				plain->kind, plain->kind);
+		return tti_fail(
+			err, TT_E_DTYPE,
+			"element type: %c0 holds nothing; give it a length, as in %c8",
+			plain->kind, plain->kind);
 	if (plain->size > TTI_DTYPE_MAX_SIZE)
-		return tti_fail(err, TT_E_DTYPE,
-				"element type: %c of %llu bytes is too large; the most is %d",
-				plain->kind, (unsigned long long)plain->size,
-				TTI_DTYPE_MAX_SIZE);
+		return tti_fail(
+			err, TT_E_DTYPE,
+			"element type: %c of %llu bytes is too large; the most is %d",
+			plain->kind, (unsigned long long)plain->size, TTI_DTYPE_MAX_SIZE);
 	dtype = new_node(err);
 	if (!dtype)
 		return -ENOMEM;
@@ -133,11 +135,13 @@ static int set_shape(struct tt_dtype *dtype, uint32_t rank, const uint64_t *shap
 				TT_MAX_RANK);
 	for (uint32_t i = 0; i < rank; i++) {
 		if (shape[i] == 0)
-			return tti_fail(err, TT_E_DTYPE,
-					"element type: a sub-array of extent 0 holds nothing");
+			return tti_fail(
+				err, TT_E_DTYPE,
+				"element type: a sub-array of extent 0 holds nothing");
 		if (tti_mul_overflow(size, shape[i], &size) || size > INT64_MAX)
-			return tti_fail(err, TT_E_DTYPE,
-					"element type: the size of the sub-array overflows");
+			return tti_fail(
+				err, TT_E_DTYPE,
+				"element type: the size of the sub-array overflows");
 		dtype->shape[i] = shape[i];
 	}
 	for (uint32_t i = 0; i < base->full_rank; i++)
@@ -160,7 +164,8 @@ int tt_dtype_subarray(struct tt_dtype **out, const struct tt_dtype *base, uint32
 		return TT_OK;
 	}
 	if (base->depth >= TTI_DTYPE_MAX_DEPTH)
-		return tti_fail(err, TT_E_DTYPE, "element type: nested deeper than %d levels",
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: nested deeper than %d levels",
 				TTI_DTYPE_MAX_DEPTH);
 	dtype = new_node(err);
 	if (!dtype)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types from the inside.  A type is a tree of immutable counted nodes: plain ones,
- * sub-arrays with a base, structs with fields.  Text and leaves are made with the node. */
+/* Element types from the inside.  A type is a tree of immutable counted nodes: plain
+ * ones, sub-arrays with a base, structs with fields.  Text and leaves come with it. */
 #ifndef TTI_DTYPE_H
 #define TTI_DTYPE_H
 
@@ -20,7 +20,7 @@
 
 struct tt_dtype {
 	_Atomic(uint32_t) refs;
-	enum tt_kind kind; /* of a sub-array: its base's; so are order, unit and unit_step */
+	enum tt_kind kind; /* of a sub-array: its base's, as the next three */
 	char order;
 	enum tt_unit unit;
 	uint32_t unit_step;
@@ -32,7 +32,7 @@ struct tt_dtype {
 
 	struct tt_dtype *base; /* sub-arrays only, as the two below */
 	uint32_t rank;
-	uint64_t shape[TT_MAX_RANK]; /* own rank first, then the base's when that is one too */
+	uint64_t shape[TT_MAX_RANK]; /* own extents, then the base's */
 	uint32_t full_rank; /* with the base's */
 
 	struct tt_field *fields; /* structs only; names and titles are allocated */
@@ -59,10 +59,12 @@ struct tti_plain {
 	uint32_t unit_step;
 	uint64_t size;
 };
-int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain, struct tt_error *err);
+int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain,
+		    struct tt_error *err);
 
-/* A type code without quotes: "<f8", "M8[25us]", "S12", "float64", "?"; no order = '<'. */
-int tti_dtype_code(struct tti_plain *out, const char *code, size_t len, struct tt_error *err);
+/* A type code without quotes: "<f8", "M8[25us]", "S12", "float64"; no order is '<'. */
+int tti_dtype_code(struct tti_plain *out, const char *code, size_t len,
+		   struct tt_error *err);
 
 /* What may stand as 'descr' in an .npy header and nothing else: the literal without its
  * dictionary form.  Text and errors as tt_dtype_parse(). */
@@ -84,7 +86,8 @@ int tti_fields_add(struct tti_fields *fields, const char *name, const char *titl
 		   const struct tt_dtype *dtype, struct tt_error *err);
 int tti_fields_pad(struct tti_fields *fields, uint64_t bytes, struct tt_error *err);
 /* The struct of the fields; fields is empty afterwards. */
-int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields, struct tt_error *err);
+int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields,
+		      struct tt_error *err);
 
 /* What a node carries besides its shape: called once, while it is being made. */
 int tti_dtype_make_descr(struct tt_dtype *dtype, struct tt_error *err);

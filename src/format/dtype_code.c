@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Codes of plain types: "<f8", "M8[25us]", "S12", and the names NumPy has for them.  A code
- * is taken whole or refused; no order means little-endian, as on every host we run on. */
+/* Codes of plain types: "<f8", "M8[25us]", "S12", and the names NumPy has for them.  A
+ * code is taken whole or refused; no order means little-endian, as on all our hosts. */
 #include "format/dtype.h"
 
 #include <string.h>
@@ -26,21 +26,21 @@ static const struct {
 	char kind;
 	unsigned char size;
 } names[] = {
-	{ "?", 'b', 1 },	  { "bool", 'b', 1 },	    { "bool_", 'b', 1 },
-	{ "b", 'i', 1 },	  { "h", 'i', 2 },	    { "i", 'i', 4 },
-	{ "l", 'i', 8 },	  { "q", 'i', 8 },	    { "p", 'i', 8 },
-	{ "B", 'u', 1 },	  { "H", 'u', 2 },	    { "I", 'u', 4 },
-	{ "L", 'u', 8 },	  { "Q", 'u', 8 },	    { "P", 'u', 8 },
-	{ "e", 'f', 2 },	  { "f", 'f', 4 },	    { "d", 'f', 8 },
-	{ "g", 'f', 16 },	  { "F", 'c', 8 },	    { "D", 'c', 16 },
-	{ "G", 'c', 32 },	  { "c", 'S', 1 },	    { "int8", 'i', 1 },
-	{ "int16", 'i', 2 },	  { "int32", 'i', 4 },	    { "int64", 'i', 8 },
-	{ "uint8", 'u', 1 },	  { "uint16", 'u', 2 },	    { "uint32", 'u', 4 },
-	{ "uint64", 'u', 8 },	  { "float16", 'f', 2 },    { "float32", 'f', 4 },
-	{ "float64", 'f', 8 },	  { "float128", 'f', 16 },  { "half", 'f', 2 },
-	{ "single", 'f', 4 },	  { "double", 'f', 8 },	    { "longdouble", 'f', 16 },
-	{ "complex64", 'c', 8 },  { "complex128", 'c', 16 }, { "complex256", 'c', 32 },
-	{ "int", 'i', 8 },	  { "uint", 'u', 8 },	    { "float", 'f', 8 },
+	{ "?", 'b', 1 },	 { "bool", 'b', 1 },	    { "bool_", 'b', 1 },
+	{ "b", 'i', 1 },	 { "h", 'i', 2 },	    { "i", 'i', 4 },
+	{ "l", 'i', 8 },	 { "q", 'i', 8 },	    { "p", 'i', 8 },
+	{ "B", 'u', 1 },	 { "H", 'u', 2 },	    { "I", 'u', 4 },
+	{ "L", 'u', 8 },	 { "Q", 'u', 8 },	    { "P", 'u', 8 },
+	{ "e", 'f', 2 },	 { "f", 'f', 4 },	    { "d", 'f', 8 },
+	{ "g", 'f', 16 },	 { "F", 'c', 8 },	    { "D", 'c', 16 },
+	{ "G", 'c', 32 },	 { "c", 'S', 1 },	    { "int8", 'i', 1 },
+	{ "int16", 'i', 2 },	 { "int32", 'i', 4 },	    { "int64", 'i', 8 },
+	{ "uint8", 'u', 1 },	 { "uint16", 'u', 2 },	    { "uint32", 'u', 4 },
+	{ "uint64", 'u', 8 },	 { "float16", 'f', 2 },	    { "float32", 'f', 4 },
+	{ "float64", 'f', 8 },	 { "float128", 'f', 16 },   { "half", 'f', 2 },
+	{ "single", 'f', 4 },	 { "double", 'f', 8 },	    { "longdouble", 'f', 16 },
+	{ "complex64", 'c', 8 }, { "complex128", 'c', 16 }, { "complex256", 'c', 32 },
+	{ "int", 'i', 8 },	 { "uint", 'u', 8 },	    { "float", 'f', 8 },
 	{ "complex", 'c', 16 },
 };
 
@@ -49,7 +49,8 @@ static bool take_name(const struct code *code, struct tti_plain *out)
 	size_t len = (size_t)(code->end - code->text);
 
 	for (size_t i = 0; i < TTI_LEN(names); i++)
-		if (strlen(names[i].name) == len && !memcmp(names[i].name, code->text, len)) {
+		if (strlen(names[i].name) == len &&
+		    !memcmp(names[i].name, code->text, len)) {
 			out->kind = (enum tt_kind)names[i].kind;
 			out->size = names[i].size;
 			return true;
@@ -97,7 +98,8 @@ static int take_unit(struct code *code, struct tti_plain *out)
 			      step == 0 || step > INT32_MAX))
 		return refuse(code, "the multiple of the unit must be 1 to 2147483647");
 	if (!find_unit(digits, (size_t)(to - digits), &out->unit))
-		return refuse(code, "unknown unit; there are Y M W D h m s ms us ns ps fs as");
+		return refuse(code,
+			      "unknown unit; there are Y M W D h m s ms us ns ps fs as");
 	if (out->unit == TT_UNIT_GENERIC && digits > from)
 		return refuse(code, "a multiple needs a unit");
 	out->unit_step = (uint32_t)step;
@@ -107,8 +109,8 @@ static int take_unit(struct code *code, struct tti_plain *out)
 /* true when the time type's name was skipped. */
 static bool take_time(struct code *code, struct tti_plain *out)
 {
-	static const char *const starts[] = { "datetime64", "timedelta64", "M8", "m8",
-					      "M", "m" };
+	static const char *const starts[] = { "datetime64", "timedelta64", "M8",
+					      "m8",	    "M",	   "m" };
 	size_t len = (size_t)(code->end - code->text);
 
 	for (size_t i = 0; i < TTI_LEN(starts); i++) {
@@ -171,7 +173,8 @@ static bool is_object(const struct code *code)
 	       (len == 6 && !memcmp(code->text, "object", 6));
 }
 
-int tti_dtype_code(struct tti_plain *out, const char *text, size_t len, struct tt_error *err)
+int tti_dtype_code(struct tti_plain *out, const char *text, size_t len,
+		   struct tt_error *err)
 {
 	struct code code = { text, text + len, text, len, err };
 

@@ -3,20 +3,22 @@
  *
  *   {'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 16}
  *
- * with 'titles' and 'aligned' allowed.  Headers of .npy files never hold it.  Invariant: the
- * lists are complete before a field is made of them, so their order does not count. */
+ * with 'titles' and 'aligned' allowed.  Headers of .npy files never hold it.  Invariant:
+ * the lists are complete before a field is made of them, their order is free. */
 #include "format/dtype_parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+union item {
+	char *text; /* NULL for None */
+	struct tt_dtype *dtype;
+	uint64_t number;
+};
+
 struct column {
-	union item {
-		char *text; /* NULL for None */
-		struct tt_dtype *dtype;
-		uint64_t number;
-	} *items;
+	union item *items;
 	size_t count, room;
 	bool is_given;
 };
@@ -50,7 +52,8 @@ static int add_item(struct tti_dtype_parser *p, struct column *column, union ite
 		union item *more = realloc(column->items, room * sizeof(*more));
 
 		if (!more)
-			return tti_fail(p->lit.err, -ENOMEM, "element type: out of memory");
+			return tti_fail(p->lit.err, -ENOMEM,
+					"element type: out of memory");
 		column->items = more;
 		column->room = room;
 	}
@@ -70,7 +73,8 @@ static int take_text(struct tti_dtype_parser *p, struct column *column)
 			return rc;
 		item.text = tti_text_steal(&text);
 		if (!item.text)
-			return tti_fail(p->lit.err, -ENOMEM, "element type: out of memory");
+			return tti_fail(p->lit.err, -ENOMEM,
+					"element type: out of memory");
 	}
 	rc = add_item(p, column, item);
 	if (rc < 0)
@@ -144,8 +148,10 @@ static int take_value(struct tti_dtype_parser *p, const char *key, struct dict *
 	if (strcmp(key, "aligned") == 0)
 		return take_bool(p, &dict->is_aligned);
 	if (strcmp(key, "itemsize") != 0)
-		return tti_literal_fail(&p->lit, "unknown key '%.40s'; there are names, formats, "
-						 "offsets, titles, itemsize, aligned", key);
+		return tti_literal_fail(&p->lit,
+					"unknown key '%.40s'; there are names, formats, "
+					"offsets, titles, itemsize, aligned",
+					key);
 	dict->has_itemsize = true;
 	return tti_literal_u64(&p->lit, &dict->itemsize);
 }
@@ -175,7 +181,8 @@ static int check_counts(struct tti_dtype_parser *p, const struct dict *dict)
 
 	if (!dict->names.is_given || !dict->formats.is_given)
 		return tti_literal_fail(&p->lit, "'names' and 'formats' are both needed");
-	if (dict->formats.count != n || (dict->offsets.is_given && dict->offsets.count != n) ||
+	if (dict->formats.count != n ||
+	    (dict->offsets.is_given && dict->offsets.count != n) ||
 	    (dict->titles.is_given && dict->titles.count != n))
 		return tti_literal_fail(&p->lit, "the lists differ in length");
 	for (size_t i = 0; i < n; i++)
@@ -210,7 +217,8 @@ int tti_dtype_parse_dict(struct tti_dtype_parser *p, struct tt_dtype **out)
 			rc = pad_to(p, &fields, dict.offsets.items[i].number);
 		if (rc == TT_OK)
 			rc = tti_fields_add(&fields, dict.names.items[i].text,
-					    dict.titles.count ? dict.titles.items[i].text : NULL,
+					    dict.titles.count ? dict.titles.items[i].text
+							      : NULL,
 					    dict.formats.items[i].dtype, p->lit.err);
 	}
 	if (rc == TT_OK && dict.has_itemsize) {

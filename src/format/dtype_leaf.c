@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The leaves of an element type, and types made of some of them.  Invariant: leaves stand in
- * storage order, and each node's table is built from its children's. */
+/* The leaves of an element type, and types made of some of them.  Invariant: leaves stand
+ * in storage order, and each node's table is built from its children's. */
 #include "format/dtype.h"
 
 #include <errno.h>
@@ -34,8 +34,8 @@ static bool is_one_leaf(const struct tt_dtype *dtype)
 }
 
 /* The leaves of child, at offset, their names behind prefix. */
-static void add_child(struct table *table, const struct tt_dtype *child, const char *prefix,
-		      const char *joint, size_t offset)
+static void add_child(struct table *table, const struct tt_dtype *child,
+		      const char *prefix, const char *joint, size_t offset)
 {
 	for (size_t i = 0; i < child->leaf_count; i++) {
 		struct tt_leaf *leaf = &table->leaves[table->count];
@@ -119,7 +119,8 @@ static void fill(struct table *table, const struct tt_dtype *dtype)
 	}
 	for (size_t i = 0; i < dtype->field_count; i++)
 		add_child(table, dtype->fields[i].dtype, dtype->fields[i].name,
-			  dtype->fields[i].dtype->base ? "" : ".", dtype->fields[i].offset);
+			  dtype->fields[i].dtype->base ? "" : ".",
+			  dtype->fields[i].offset);
 }
 
 /* false when it is above the limit. */
@@ -144,7 +145,8 @@ int tti_dtype_make_leaves(struct tt_dtype *dtype, struct tt_error *err)
 	uint64_t count;
 
 	if (!count_leaves(dtype, &count))
-		return tti_fail(err, TT_E_DTYPE, "element type: more than %u single values",
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: more than %u single values",
 				TTI_DTYPE_MAX_LEAVES);
 	table.leaves = calloc(count, sizeof(*table.leaves));
 	table.name_at = calloc(count, sizeof(*table.name_at));
@@ -153,7 +155,8 @@ int tti_dtype_make_leaves(struct tt_dtype *dtype, struct tt_error *err)
 	if (!table.leaves || !table.name_at || table.names.failed)
 		return tti_fail(err, -ENOMEM, "element type: out of memory");
 	if (table.names.len > TTI_DTYPE_MAX_NAMES)
-		return tti_fail(err, TT_E_DTYPE, "element type: names of more than %u bytes",
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: names of more than %u bytes",
 				TTI_DTYPE_MAX_NAMES);
 	dtype->leaf_names = tti_steal_ptr(&table.names.bytes);
 	for (size_t i = 0; i < table.count; i++)
@@ -183,7 +186,8 @@ static const struct tt_dtype *find_rest(const struct tt_dtype *dtype, const char
 	if (*path == '\0')
 		return dtype;
 	if (!dtype->base)
-		return *path == '.' && dtype->kind == TT_STRUCT ? find(dtype, path + 1) : NULL;
+		return *path == '.' && dtype->kind == TT_STRUCT ? find(dtype, path + 1)
+								: NULL;
 	if (is_one_leaf(dtype))
 		return NULL; /* an array of plain elements is taken whole */
 	for (uint32_t i = 0; i < dtype->rank; i++) {
@@ -198,8 +202,8 @@ static const struct tt_dtype *find_rest(const struct tt_dtype *dtype, const char
 	return find_rest(dtype->base, p);
 }
 
-/* The node that path names inside a struct.  Names may hold dots themselves, so every field
- * that begins the path is tried. */
+/* The node that path names inside a struct.  Names may hold dots themselves, so every
+ * field that begins the path is tried. */
 static const struct tt_dtype *find(const struct tt_dtype *dtype, const char *path)
 {
 	for (size_t i = 0; i < dtype->field_count; i++) {
@@ -234,8 +238,9 @@ int tt_dtype_select(struct tt_dtype **out, const struct tt_dtype *dtype,
 		int rc;
 
 		if (!found)
-			return tti_fail(err, TT_E_RANGE, "there is no field '%s' in %.300s",
-					names[i], dtype->descr);
+			return tti_fail(err, TT_E_RANGE,
+					"there is no field '%s' in %.300s", names[i],
+					dtype->descr);
 		rc = tti_fields_add(&fields, names[i], NULL, found, err);
 		if (rc < 0)
 			return rc;

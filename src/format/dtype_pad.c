@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are never
- * written, types without padding cost nothing. */
+/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are
+ * never written, types without padding cost nothing. */
 #include "format/dtype.h"
 
 #include <string.h>

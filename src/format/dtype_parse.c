@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumPy's descr: a Python literal, read the way numpy.lib.format reads it back.  Invariant:
- * recursion is bounded by TTI_DTYPE_MAX_DEPTH whatever the text says. */
+/* NumPy's descr: a Python literal, read the way numpy.lib.format reads it back.
+ * Invariant: recursion is bounded by TTI_DTYPE_MAX_DEPTH whatever the text says. */
 #include "format/dtype_parse.h"
 
 #include <errno.h>
@@ -166,7 +166,8 @@ static int parse_field(struct tti_dtype_parser *p, struct tti_fields *fields, ch
 		rc = tti_literal_expect(&p->lit, ',');
 	if (rc == TT_OK)
 		rc = tti_dtype_parse_type(p, &dtype);
-	if (rc == TT_OK && tti_literal_take(&p->lit, ',') && !tti_literal_peek(&p->lit, close)) {
+	if (rc == TT_OK && tti_literal_take(&p->lit, ',') &&
+	    !tti_literal_peek(&p->lit, close)) {
 		rc = parse_sub_array(p, &dtype);
 		if (rc == TT_OK)
 			tti_literal_take(&p->lit, ',');
@@ -228,7 +229,8 @@ int tti_dtype_parse_type(struct tti_dtype_parser *p, struct tt_dtype **out)
 	else if (!p->is_header && tti_literal_take(&p->lit, '{'))
 		rc = tti_dtype_parse_dict(p, out);
 	else
-		rc = tti_literal_fail(&p->lit, "expected a type: '<f8', or a list of fields");
+		rc = tti_literal_fail(&p->lit,
+				      "expected a type: '<f8', or a list of fields");
 	p->depth--;
 	return rc;
 }
@@ -243,8 +245,9 @@ static int parse_literal(struct tti_dtype_parser *p, struct tt_dtype **out)
 	if (!tti_literal_at_end(&p->lit))
 		return tti_literal_fail(&p->lit, "nothing more was expected");
 	if (dtype->rank > 0)
-		return tti_literal_fail(&p->lit, "an array cannot be the whole element type; "
-						 "give its extents as the shape of a row");
+		return tti_literal_fail(&p->lit,
+					"an array cannot be the whole element type; "
+					"give its extents as the shape of a row");
 	*out = tti_steal_ptr(&dtype);
 	return TT_OK;
 }
@@ -258,7 +261,8 @@ static bool is_literal(struct tti_literal *lit)
 static int check_text(const char *text, size_t len, struct tt_error *err)
 {
 	if (len > TTI_DTYPE_MAX_TEXT)
-		return tti_fail(err, TT_E_DTYPE, "element type: a text of more than %u bytes",
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: a text of more than %u bytes",
 				TTI_DTYPE_MAX_TEXT);
 	if (!tti_utf8_valid(text, len))
 		return tti_fail(err, TT_E_DTYPE, "element type: the text is not UTF-8");

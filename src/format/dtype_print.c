@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descr of an element type, to the byte as NumPy writes it: plain types as '<f8', structs
- * as lists with their padding spelled out, names as Python's repr() quotes them. */
+/* The descr of an element type, to the byte as NumPy writes it: plain types as '<f8',
+ * structs as lists with their padding spelled out, names as repr() quotes them. */
 #include "format/dtype.h"
 
 #include <errno.h>
@@ -9,9 +9,10 @@
 #include "format/text.h"
 
 static const char *const unit_names[] = {
-	[TT_UNIT_Y] = "Y",   [TT_UNIT_M] = "M",	  [TT_UNIT_W] = "W",   [TT_UNIT_D] = "D",
-	[TT_UNIT_h] = "h",   [TT_UNIT_m] = "m",	  [TT_UNIT_s] = "s",   [TT_UNIT_ms] = "ms",
-	[TT_UNIT_us] = "us", [TT_UNIT_ns] = "ns", [TT_UNIT_ps] = "ps", [TT_UNIT_fs] = "fs",
+	[TT_UNIT_Y] = "Y",   [TT_UNIT_M] = "M",	  [TT_UNIT_W] = "W",
+	[TT_UNIT_D] = "D",   [TT_UNIT_h] = "h",	  [TT_UNIT_m] = "m",
+	[TT_UNIT_s] = "s",   [TT_UNIT_ms] = "ms", [TT_UNIT_us] = "us",
+	[TT_UNIT_ns] = "ns", [TT_UNIT_ps] = "ps", [TT_UNIT_fs] = "fs",
 	[TT_UNIT_as] = "as",
 };
 
@@ -23,7 +24,10 @@ static void put_escaped(struct tti_text *text, uint32_t c)
 	if (at)
 		tti_text_putf(text, "\\%c", letters[at - simple]);
 	else
-		tti_text_putf(text, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x",
+		tti_text_putf(text,
+			      c < 0x100	    ? "\\x%02x"
+			      : c < 0x10000 ? "\\u%04x"
+					    : "\\U%08x",
 			      (unsigned)c);
 }
 
@@ -70,7 +74,8 @@ static void put_shape(struct tti_text *text, const struct tt_dtype *dtype)
 {
 	tti_text_put(text, "(", 1);
 	for (uint32_t i = 0; i < dtype->rank; i++)
-		tti_text_putf(text, i ? ", %llu" : "%llu", (unsigned long long)dtype->shape[i]);
+		tti_text_putf(text, i ? ", %llu" : "%llu",
+			      (unsigned long long)dtype->shape[i]);
 	tti_text_put_str(text, dtype->rank == 1 ? ",)" : ")");
 }
 

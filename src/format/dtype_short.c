@@ -4,7 +4,7 @@
  *   type   = "f8" | ">u2" | "M8[ns]" | ... | "{" fields "}"      then extents: [10] [2,3]
  *   fields = name ":" type { "," name ":" type }
  *
- * Blanks around names and types do not count; ":V4" without a name is padding.  Invariant:
+ * Blanks around names and types do not count; ":V4" without a name is padding. Invariant:
  * recursion is bounded by TTI_DTYPE_MAX_DEPTH. */
 #include "format/dtype_parse.h"
 
@@ -18,7 +18,7 @@ static char next_byte(struct tti_dtype_parser *p)
 	return p->lit.pos < p->lit.len ? p->lit.text[p->lit.pos] : '\0';
 }
 
-/* Move over bytes that are none of stop; a name or code ends before its trailing blanks. */
+/* Move over bytes that are none of stop; a name or code ends before trailing blanks. */
 static size_t take_until(struct tti_dtype_parser *p, const char *stop, const char **from)
 {
 	size_t len = 0;
@@ -79,7 +79,8 @@ static int take_extents(struct tti_dtype_parser *p, struct tt_dtype **dtype)
 	while (tti_literal_take(&p->lit, '[')) {
 		do {
 			if (rank == TT_MAX_RANK)
-				return tti_literal_fail(&p->lit, "more than %d dimensions",
+				return tti_literal_fail(&p->lit,
+							"more than %d dimensions",
 							TT_MAX_RANK);
 			rc = tti_literal_u64(&p->lit, &shape[rank++]);
 			if (rc < 0)
@@ -104,8 +105,9 @@ static int take_field(struct tti_dtype_parser *p, struct tti_fields *fields)
 	tti_text_put(&name, from, len);
 	if (name.failed)
 		return tti_fail(p->lit.err, -ENOMEM, "element type: out of memory");
-	rc = tti_literal_take(&p->lit, ':') ? TT_OK
-		: tti_literal_fail(&p->lit, "expected name:type");
+	rc = tti_literal_take(&p->lit, ':')
+		     ? TT_OK
+		     : tti_literal_fail(&p->lit, "expected name:type");
 	if (rc == TT_OK)
 		rc = take_type(p, &dtype);
 	if (rc < 0)
@@ -166,9 +168,11 @@ static int take_plain(struct tti_dtype_parser *p, struct tt_dtype **out)
 	if (!tti_literal_at_end(&p->lit))
 		return tti_literal_fail(&p->lit, "fields need names, as in ts:i8,px:f8");
 	if (dtype->rank > 0)
-		return tti_dtype_fail_at(p, 0, tti_fail(p->lit.err, TT_E_DTYPE,
-						"an array cannot be the whole element type; "
-						"give its extents as the shape of a row"));
+		return tti_dtype_fail_at(
+			p, 0,
+			tti_fail(p->lit.err, TT_E_DTYPE,
+				 "an array cannot be the whole element type; "
+				 "give its extents as the shape of a row"));
 	*out = tti_steal_ptr(&dtype);
 	return TT_OK;
 }
@@ -176,9 +180,10 @@ static int take_plain(struct tti_dtype_parser *p, struct tt_dtype **out)
 int tti_dtype_parse_short(struct tti_dtype_parser *p, struct tt_dtype **out)
 {
 	if (tti_literal_at_end(&p->lit))
-		return tti_fail(p->lit.err, TT_E_DTYPE,
-				"element type: empty; expected a type as in f8, or fields as "
-				"in ts:i8,px:f8");
+		return tti_fail(
+			p->lit.err, TT_E_DTYPE,
+			"element type: empty; expected a type as in f8, or fields as "
+			"in ts:i8,px:f8");
 	if (memchr(p->lit.text, ':', p->lit.len))
 		return take_fields(p, out, false);
 	return take_plain(p, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs: collecting fields and laying them out.  Invariant: fields stand in storage order
- * and do not overlap, names and titles together are unique, the size fits what NumPy holds. */
+/* Structs: collecting fields and laying them out.  Invariant: fields stand in storage
+ * order and do not overlap, names and titles together are unique, the size fits what
+ * NumPy holds. */
 #include "format/dtype.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static int grow(struct tti_fields *fields, struct tt_error *err)
 int tti_fields_add(struct tti_fields *fields, const char *name, const char *title,
 		   const struct tt_dtype *dtype, struct tt_error *err)
 {
-	tti_auto_free char *own_name = strdup(name), *own_title = title ? strdup(title) : NULL;
+	tti_auto_free char *own_name = strdup(name),
+			   *own_title = title ? strdup(title) : NULL;
 	uint64_t offset = fields->end, end;
 	int rc = grow(fields, err);
 
@@ -97,9 +99,10 @@ static int check_unique(const struct tti_fields *fields, struct tt_error *err)
 	qsort(all, n, sizeof(*all), compare_names);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(all[i - 1], all[i]) == 0)
-			return tti_fail(err, TT_E_DTYPE,
-					"element type: the name or title '%s' occurs twice",
-					all[i]);
+			return tti_fail(
+				err, TT_E_DTYPE,
+				"element type: the name or title '%s' occurs twice",
+				all[i]);
 	return TT_OK;
 }
 
@@ -138,7 +141,8 @@ static uint64_t c_size(const struct tti_fields *fields)
 	return tti_round_up(fields->end, align);
 }
 
-int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields, struct tt_error *err)
+int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields,
+		      struct tt_error *err)
 {
 	tti_auto_dtype *dtype = NULL;
 	uint64_t size = fields->c_layout ? c_size(fields) : fields->end;
@@ -164,7 +168,8 @@ int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields, struct t
 	*fields = (struct tti_fields){ 0 };
 	judge_layout(dtype);
 	if (dtype->depth > TTI_DTYPE_MAX_DEPTH)
-		return tti_fail(err, TT_E_DTYPE, "element type: nested deeper than %d levels",
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: nested deeper than %d levels",
 				TTI_DTYPE_MAX_DEPTH);
 	rc = tti_dtype_make_descr(dtype, err);
 	if (rc == TT_OK)

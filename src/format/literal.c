@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading Python literals.  Invariant: pos <= len, and no byte at or past len is looked at. */
+/* Reading Python literals.  Invariant: pos <= len, and no byte from len on is read. */
 #include "format/literal.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ int tti_literal_fail(struct tti_literal *lit, const char *fmt, ...)
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
 	if (near == 0)
-		return tti_fail(lit->err, lit->code, "%s: at the end: %s", lit->what, words);
+		return tti_fail(lit->err, lit->code, "%s: at the end: %s", lit->what,
+				words);
 	return tti_fail(lit->err, lit->code, "%s: at character %zu (near \"%.*s\"): %s",
 			lit->what, lit->pos + 1, near, lit->text + lit->pos, words);
 }
@@ -73,8 +74,8 @@ int tti_literal_expect(struct tti_literal *lit, char c)
 
 static bool is_word_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
 }
 
 bool tti_literal_word(struct tti_literal *lit, const char *word)
@@ -175,7 +176,8 @@ static int take_escape(struct tti_literal *lit, struct tti_text *out)
 	if (digits) {
 		lit->pos++;
 		if (take_digits(lit, digits, 16, &value) != digits)
-			return tti_literal_fail(lit, "expected %d hexadecimal digits", digits);
+			return tti_literal_fail(lit, "expected %d hexadecimal digits",
+						digits);
 		return put_code_point(lit, out, value);
 	}
 	if (c == 'N')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cursor over a Python literal: what the headers of .npy files are written in.  The text
- * is UTF-8 and is never evaluated; every reader below either moves past what it took or
- * fails with the place. */
+/* A cursor over a Python literal: what the headers of .npy files are written in.  The
+ * text is UTF-8 and is never evaluated; every reader below either moves past what it took
+ * or fails with the place. */
 #ifndef TTI_LITERAL_H
 #define TTI_LITERAL_H
 
@@ -33,8 +33,8 @@ int tti_literal_expect(struct tti_literal *lit, char c);
 /* True, False, None: taken when it stands there as a whole word. */
 bool tti_literal_word(struct tti_literal *lit, const char *word);
 
-/* 'text', "text", '''text''', with u, b, r before it, adjacent ones joined; the value replaces what out
- * held. */
+/* 'text', "text", '''text''', with u, b, r before it, adjacent ones joined; the value
+ * replaces what out held. */
 bool tti_literal_at_string(struct tti_literal *lit);
 int tti_literal_string(struct tti_literal *lit, struct tti_text *out);
 

@@ -110,7 +110,11 @@ size_t tti_utf8_next(const char *bytes, size_t n, uint32_t *out)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)bytes;
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	size_t len = p[0] < 0x80   ? 1
+		     : p[0] < 0xc0 ? 0
+		     : p[0] < 0xe0 ? 2
+		     : p[0] < 0xf0 ? 3
+				   : 4;
 	uint32_t c;
 
 	if (len == 0 || len > n || p[0] > 0xf4)

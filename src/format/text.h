@@ -24,11 +24,11 @@ void tti_text_putf(struct tti_text *text, const char *fmt, ...) TTI_PRINTF(2, 3)
 void tti_text_put_utf8(struct tti_text *text, uint32_t code_point);
 void tti_text_reset(struct tti_text *text); /* empty again; the memory stays */
 
-/* The text as its own allocation (never NULL for an empty one), NULL when memory ran out. */
+/* The text as its own allocation (never NULL for an empty one), NULL without memory. */
 char *tti_text_steal(struct tti_text *text);
 
-/* One code point of bytes[0..n), n > 0; its length in bytes, 0 when it is not UTF-8 (overlong
- * forms, surrogates and values above U+10FFFF are not). */
+/* One code point of bytes[0..n), n > 0; its length in bytes, 0 when it is not UTF-8
+ * (overlong forms, surrogates and values above U+10FFFF are not). */
 size_t tti_utf8_next(const char *bytes, size_t n, uint32_t *out);
 bool tti_utf8_valid(const char *bytes, size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads element types, one a line ("align " before one asks for C layout), and prints for
- * each: its descr, sizes and leaves, or "error: ..."; for comparison with NumPy's answers. */
+ * each: its descr, sizes and leaves, or "error: ..."; to compare with NumPy's answers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

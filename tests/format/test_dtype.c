@@ -37,13 +37,15 @@ static void check_refused(const char *text, const char *words)
 	struct tt_dtype *dtype = (struct tt_dtype *)&dtype;
 	struct tt_error err = { 0 };
 
-	ck_assert_msg(tt_dtype_parse(&dtype, text, strlen(text), false, &err) == TT_E_DTYPE,
+	ck_assert_msg(tt_dtype_parse(&dtype, text, strlen(text), false, &err) ==
+			      TT_E_DTYPE,
 		      "not refused: %s", text);
 	ck_assert_ptr_null(dtype);
 	ck_assert_int_eq(err.code, TT_E_DTYPE);
-	ck_assert_msg(strstr(err.text, words) != NULL, "%s: '%s' lacks '%s'", text, err.text,
-		      words);
-	ck_assert_int_eq(tt_dtype_parse(&dtype, text, strlen(text), false, NULL), TT_E_DTYPE);
+	ck_assert_msg(strstr(err.text, words) != NULL, "%s: '%s' lacks '%s'", text,
+		      err.text, words);
+	ck_assert_int_eq(tt_dtype_parse(&dtype, text, strlen(text), false, NULL),
+			 TT_E_DTYPE);
 }
 
 static const struct {
@@ -102,14 +104,17 @@ END_TEST
 
 START_TEST(structs_print_as_numpy_does)
 {
-	check_descr("[('ts', '<i8'), ('px', '<f8')]", false, "[('ts', '<i8'), ('px', '<f8')]",
-		    16);
-	check_descr("[['a','i4'],[\"b\",'u1',],]", false, "[('a', '<i4'), ('b', '|u1')]", 5);
-	check_descr("[('a','i4',(2,3L)),('b','i4',[2]),('c','i4',2),('d','i4',())]", false,
+	check_descr("[('ts', '<i8'), ('px', '<f8')]", false,
+		    "[('ts', '<i8'), ('px', '<f8')]", 16);
+	check_descr("[['a','i4'],[\"b\",'u1',],]", false, "[('a', '<i4'), ('b', '|u1')]",
+		    5);
+	check_descr("[('a','i4',(2,3L)),('b','i4',[2]),('c','i4',2),('d','i4',())]",
+		    false,
 		    "[('a', '<i4', (2, 3)), ('b', '<i4', (2,)), ('c', '<i4', (2,)), "
 		    "('d', '<i4')]",
 		    44);
-	check_descr("[('a',('<f8',(3,)),(2,))]", false, "[('a', ('<f8', (3,)), (2,))]", 48);
+	check_descr("[('a',('<f8',(3,)),(2,))]", false, "[('a', ('<f8', (3,)), (2,))]",
+		    48);
 	check_descr("[(('t','a'),'<f8'),((None,'b'),'<f8'),(('','c'),'i1')]", false,
 		    "[(('t', 'a'), '<f8'), ('b', '<f8'), (('', 'c'), '|i1')]", 17);
 	check_descr("[('a','i1'),('','|V3'),('b','i4'),('','V8')]", false,
@@ -117,20 +122,24 @@ START_TEST(structs_print_as_numpy_does)
 	check_descr("[('','V2'),('','V3'),('a',[('x','i1'),('','V1')])]", false,
 		    "[('', '|V5'), ('a', [('x', '|i1'), ('', '|V1')])]", 7);
 	/* what NumPy takes for padding and what it does not */
-	check_descr("[('','<f8',(3,)),('a','i1')]", false, "[('', '|V24'), ('a', '|i1')]", 25);
+	check_descr("[('','<f8',(3,)),('a','i1')]", false, "[('', '|V24'), ('a', '|i1')]",
+		    25);
 	check_descr("[('','<i4')]", false, "[('', '<i4')]", 4);
-	check_descr("[('pad','V4'),('a','i1')]", false, "[('pad', '|V4'), ('a', '|i1')]", 5);
+	check_descr("[('pad','V4'),('a','i1')]", false, "[('pad', '|V4'), ('a', '|i1')]",
+		    5);
 }
 END_TEST
 
 START_TEST(names_are_quoted_as_repr_does)
 {
-	check_descr("[('it\\'s','i1'),('say \"x\"','i1'),('\\'\"','i1'),('\\\\','i1')]", false,
-		    "[(\"it's\", '|i1'), ('say \"x\"', '|i1'), ('\\'\"', '|i1'), ('\\\\', "
-		    "'|i1')]",
-		    4);
-	check_descr("[('\\t\\n\\r\\x01\\x7f','i1')]", false, "[('\\t\\n\\r\\x01\\x7f', '|i1')]",
-		    1);
+	check_descr(
+		"[('it\\'s','i1'),('say \"x\"','i1'),('\\'\"','i1'),('\\\\','i1')]",
+		false,
+		"[(\"it's\", '|i1'), ('say \"x\"', '|i1'), ('\\'\"', '|i1'), ('\\\\', "
+		"'|i1')]",
+		4);
+	check_descr("[('\\t\\n\\r\\x01\\x7f','i1')]", false,
+		    "[('\\t\\n\\r\\x01\\x7f', '|i1')]", 1);
 	check_descr("[('\\xe9\\u0416\\U0001f600','i1')]", false,
 		    "[('\xc3\xa9\xd0\x96\xf0\x9f\x98\x80', '|i1')]", 1);
 	check_descr("[('\xc2\xa0\xc2\xad\\u200b\\U000e0001','i1')]", false,
@@ -142,17 +151,20 @@ END_TEST
 
 START_TEST(short_form_is_packed_and_little_endian)
 {
-	check_descr("ts:i8,sym:S8,px:f8,bid:f8[10]", false,
-		    "[('ts', '<i8'), ('sym', '|S8'), ('px', '<f8'), ('bid', '<f8', (10,))]",
-		    104);
-	check_descr(" a : i1 , b:>f8[2,3], c:f8[2][3], t:M8[ns], u:M8[25us][4],v:m8[2]", false,
+	check_descr(
+		"ts:i8,sym:S8,px:f8,bid:f8[10]", false,
+		"[('ts', '<i8'), ('sym', '|S8'), ('px', '<f8'), ('bid', '<f8', (10,))]",
+		104);
+	check_descr(" a : i1 , b:>f8[2,3], c:f8[2][3], t:M8[ns], u:M8[25us][4],v:m8[2]",
+		    false,
 		    "[('a', '|i1'), ('b', '>f8', (2, 3)), ('c', '<f8', (2, 3)), "
 		    "('t', '<M8[ns]'), ('u', '<M8[25us]', (4,)), ('v', '<m8', (2,))]",
 		    153);
 	check_descr("a:{x:i4,y:{z:U3}[2]},:V3", false,
-		    "[('a', [('x', '<i4'), ('y', [('z', '<U3')], (2,))]), ('', '|V3')]", 31);
-	check_descr("u:i4,b:float32,r:bool", false, "[('u', '<i4'), ('b', '<f4'), ('r', '|b1')]",
-		    9);
+		    "[('a', [('x', '<i4'), ('y', [('z', '<U3')], (2,))]), ('', '|V3')]",
+		    31);
+	check_descr("u:i4,b:float32,r:bool", false,
+		    "[('u', '<i4'), ('b', '<f4'), ('r', '|b1')]", 9);
 }
 END_TEST
 
@@ -175,8 +187,10 @@ START_TEST(align_gives_the_layout_of_c)
 	ck_assert_uint_eq(tt_dtype_field(dtype, 2)->offset, offsetof(struct outer, c));
 	ck_assert_uint_eq(tt_dtype_field(dtype, 3)->offset, offsetof(struct outer, d));
 	ck_assert(tt_dtype_is_aligned(dtype) && tt_dtype_has_padding(dtype));
-	check_descr("a:i1,b:i4,c:S3", true,
-		    "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), ('c', '|S3'), ('', '|V1')]", 12);
+	check_descr(
+		"a:i1,b:i4,c:S3", true,
+		"[('a', '|i1'), ('', '|V3'), ('b', '<i4'), ('c', '|S3'), ('', '|V1')]",
+		12);
 }
 END_TEST
 
@@ -209,12 +223,14 @@ END_TEST
 
 START_TEST(headers_hold_nothing_but_a_descr)
 {
-	static const char *const bad[] = { "f8", "a:i4", "{'names':['a'],'formats':['i4']}", "" };
+	static const char *const bad[] = { "f8", "a:i4",
+					   "{'names':['a'],'formats':['i4']}", "" };
 	static const char good[] = "[('''a''', # c\n 'i4'),]";
 	struct tt_dtype *dtype;
 
 	for (size_t i = 0; i < TTI_LEN(bad); i++)
-		ck_assert_int_eq(tti_dtype_parse_descr(&dtype, bad[i], strlen(bad[i]), NULL),
+		ck_assert_int_eq(tti_dtype_parse_descr(&dtype, bad[i], strlen(bad[i]),
+						       NULL),
 				 TT_E_DTYPE);
 	ck_assert_int_eq(tti_dtype_parse_descr(&dtype, good, strlen(good), NULL), TT_OK);
 	ck_assert_str_eq(tt_dtype_descr(dtype), "[('a', '<i4')]");
@@ -232,7 +248,8 @@ START_TEST(dictionary_form_is_read)
 		    false, "[('a', '|i1'), ('', '|V3'), (('t', 'b'), '<f4', (2,))]", 12);
 	check_refused("{'names': ['a', 'b'], 'formats': ['i4', 'i4'], 'offsets': [4, 0]}",
 		      "out-of-order");
-	check_refused("{'names': ['a'], 'formats': ['i4'], 'itemsize': 3}", "overlapping");
+	check_refused("{'names': ['a'], 'formats': ['i4'], 'itemsize': 3}",
+		      "overlapping");
 	check_refused("{'names': ['a'], 'formats': ['i4', 'i4']}", "differ in length");
 	check_refused("{'names': ['a']}", "both needed");
 	check_refused("{'names': ['a'], 'names': ['a']}", "there before");
@@ -364,12 +381,13 @@ START_TEST(nesting_is_limited)
 		check_refused(near, "nested deeper than 32");
 	}
 	for (size_t i = 0; i < TTI_LEN(ways); i++) {
-		tti_auto_free char *legal = wrapped(ways[i].open, i == 2 ? 31 : 32, ways[i].core,
-						    ways[i].close);
+		tti_auto_free char *legal = wrapped(ways[i].open, i == 2 ? 31 : 32,
+						    ways[i].core, ways[i].close);
 		struct tt_dtype *dtype;
 		int rc = tt_dtype_parse(&dtype, legal, strlen(legal), false, NULL);
 
-		ck_assert_int_eq(rc, i == 1 ? TT_E_DTYPE : TT_OK); /* 1: an array as a whole */
+		ck_assert_int_eq(rc, i == 1 ? TT_E_DTYPE : TT_OK); /* 1: an array as a
+								      whole */
 		tt_dtype_unref(dtype);
 	}
 }
@@ -422,17 +440,18 @@ START_TEST(equality_looks_at_the_bytes)
 	};
 
 	for (size_t i = 0; i < TTI_LEN(cases); i++) {
-		tti_auto_dtype *a = parsed(cases[i].a, false), *b = parsed(cases[i].b, false);
+		tti_auto_dtype *a = parsed(cases[i].a, false),
+			       *b = parsed(cases[i].b, false);
 
-		ck_assert_msg(tt_dtype_equal(a, b) == cases[i].equal, "%s and %s", cases[i].a,
-			      cases[i].b);
+		ck_assert_msg(tt_dtype_equal(a, b) == cases[i].equal, "%s and %s",
+			      cases[i].a, cases[i].b);
 		ck_assert(tt_dtype_equal(b, a) == cases[i].equal && tt_dtype_equal(a, a));
 	}
 }
 END_TEST
 
-static void check_leaf(const struct tt_dtype *dtype, size_t i, const char *name, size_t offset,
-		       uint64_t count)
+static void check_leaf(const struct tt_dtype *dtype, size_t i, const char *name,
+		       size_t offset, uint64_t count)
 {
 	const struct tt_leaf *leaf = tt_dtype_leaf(dtype, i);
 
@@ -444,7 +463,8 @@ static void check_leaf(const struct tt_dtype *dtype, size_t i, const char *name,
 START_TEST(leaves_are_the_plain_elements_in_order)
 {
 	tti_auto_dtype *dtype =
-		parsed("a:i1,n:{x:i4,d:f8[2,2]},c:{p:i2,q:{r:U2}[2]}[2],:V4,z:M8[5s]", false);
+		parsed("a:i1,n:{x:i4,d:f8[2,2]},c:{p:i2,q:{r:U2}[2]}[2],:V4,z:M8[5s]",
+		       false);
 
 	ck_assert_uint_eq(tt_dtype_leaf_count(dtype), 10);
 	check_leaf(dtype, 0, "a", 0, 1);
@@ -468,7 +488,8 @@ END_TEST
 
 START_TEST(a_row_without_fields_is_one_leaf)
 {
-	tti_auto_dtype *plain = parsed(">u2", false), *sub = NULL, *twice = NULL, *one = NULL;
+	tti_auto_dtype *plain = parsed(">u2", false), *sub = NULL, *twice = NULL,
+		       *one = NULL;
 	static const uint64_t shape[] = { 3, 4 };
 
 	check_leaf(plain, 0, "value", 0, 1);
@@ -508,7 +529,8 @@ START_TEST(sub_arrays_are_bounded)
 }
 END_TEST
 
-static void check_select(const char *text, const char *const *names, size_t n, const char *descr)
+static void check_select(const char *text, const char *const *names, size_t n,
+			 const char *descr)
 {
 	tti_auto_dtype *dtype = parsed(text, false), *some = NULL;
 	struct tt_error err = { 0 };
@@ -589,7 +611,9 @@ END_TEST
 START_TEST(literals_are_read_token_by_token)
 {
 	static const char text[] = " True , \"a\" 'b' : 12L ( Truex";
-	struct tti_literal lit = { text, strlen(text), 0, false, "test", TT_E_FORMAT, NULL };
+	struct tti_literal lit = {
+		text, strlen(text), 0, false, "test", TT_E_FORMAT, NULL
+	};
 	tti_auto_text out = { 0 };
 	uint64_t n = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzz targets share.  A target takes any bytes, runs one parser and checks what must
- * hold whatever they were; a broken invariant aborts.  Linked with replay.c it runs its corpus
- * and mutations of it, with -fsanitize=fuzzer it is a libFuzzer program. */
+/* What the fuzz targets share.  A target takes any bytes, runs one parser and checks what
+ * must hold whatever they were; a broken invariant aborts.  Linked with replay.c it runs
+ * its corpus and mutations of it, with -fsanitize=fuzzer it is a libFuzzer program. */
 #ifndef TT_FUZZ_H
 #define TT_FUZZ_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types.  The first byte chooses the entry (bit 0: C layout, bit 1: header's descr),
- * the rest is the text. */
+/* Element types.  The first byte chooses the entry (bit 0: C layout, bit 1: header's
+ * descr), the rest is the text. */
 #include "format/dtype.h"
 #include "fuzz.h"
 
@@ -19,7 +19,7 @@ static void check_again(const struct tt_dtype *dtype)
 	tt_dtype_unref(again);
 }
 
-/* Leaves stand in order, inside the row, apart; the bytes between them are the padding. */
+/* Leaves stand in order, inside the row, apart; what is between them is padding. */
 static size_t check_leaves(const struct tt_dtype *dtype)
 {
 	size_t end = 0, used = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of a ring's files, and the names of its directory entries: the same input is read
- * as both. */
+/* The list of a ring's files, and the names of its directory entries: the same input is
+ * read as both. */
 #include "format/manifest.h"
 #include "fuzz.h"
 
-static void check_queue(const uint64_t *queue, uint64_t kept, const uint64_t *slots, uint64_t n)
+static void check_queue(const uint64_t *queue, uint64_t kept, const uint64_t *slots,
+			uint64_t n)
 {
 	uint64_t at = 0;
 

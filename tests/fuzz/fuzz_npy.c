@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of .npy files.  The input is a file's beginning; what is parsed is written again,
- * parsed again, and must be the same. */
+/* Headers of .npy files.  The input is a file's beginning; what is parsed is written
+ * again, parsed again, and must be the same. */
 #include "format/npy.h"
 #include "fuzz.h"
 
-static int parse_exactly(struct tti_npy *out, const void *bytes, size_t n, struct tt_error *err)
+static int parse_exactly(struct tti_npy *out, const void *bytes, size_t n,
+			 struct tt_error *err)
 {
 	void *copy = malloc(n ? n : 1); /* reading past n is seen */
 	int rc;
@@ -31,7 +32,8 @@ static void check_format(const struct tti_npy *npy, bool wide)
 	struct tti_npy again;
 	struct tt_error err = { 0 };
 
-	if (tti_npy_format(&first, &n, npy->dtype, npy->rank, npy->shape, wide, &err) < 0) {
+	if (tti_npy_format(&first, &n, npy->dtype, npy->rank, npy->shape, wide, &err) <
+	    0) {
 		fuzz_refused(err.code, &err);
 		return;
 	}
@@ -39,8 +41,8 @@ static void check_format(const struct tti_npy *npy, bool wide)
 	MUST(parse_exactly(&again, first, n, &err) == TT_OK);
 	MUST(again.data_off == n && !again.fortran_order);
 	check_same(npy, &again);
-	MUST(tti_npy_format(&second, &m, again.dtype, again.rank, again.shape, wide, NULL) ==
-	     TT_OK);
+	MUST(tti_npy_format(&second, &m, again.dtype, again.rank, again.shape, wide,
+			    NULL) == TT_OK);
 	MUST(n == m && memcmp(first, second, n) == 0);
 	tti_npy_fini(&again);
 	free(first);
@@ -48,7 +50,8 @@ static void check_format(const struct tti_npy *npy, bool wide)
 }
 
 /* Another extent: nothing but it changes, and putting the old one back is possible. */
-static void check_extent(const struct tti_npy *npy, const void *bytes, size_t n, uint64_t value)
+static void check_extent(const struct tti_npy *npy, const void *bytes, size_t n,
+			 uint64_t value)
 {
 	uint8_t *copy = malloc(n);
 	struct tti_npy again;

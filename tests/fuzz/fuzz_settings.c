@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings file of a ring.  The first byte says what is laid over a good file: bits 0-1
- * the header, the settings' copies, the marks; bit 2 seals the copies afterwards, so that
- * their values are reached and not only their CRC.  The rest are those bytes. */
+/* The settings file of a ring.  The first byte says what is laid over a good file: bits
+ * 0-1 the header, the settings' copies, the marks; bit 2 seals the copies afterwards, so
+ * that their values are reached and not only their CRC.  The rest are those bytes. */
 #include "format/manifest.h"
 #include "format/settings.h"
 #include "fuzz.h"
@@ -45,7 +45,8 @@ static void seal_all(uint8_t *file)
 }
 
 /* What was picked is in its place, valid by itself, and survives being written anew. */
-static void check_picked(const uint8_t *file, const struct tti_settings *picked, unsigned which)
+static void check_picked(const uint8_t *file, const struct tti_settings *picked,
+			 unsigned which)
 {
 	const uint8_t *at = file + TTI_SETTINGS_OFF + which * TTI_SETTINGS_STRIDE;
 	uint8_t *fresh = malloc(TTI_SETTINGS_MIN_BYTES);
@@ -59,7 +60,8 @@ static void check_picked(const uint8_t *file, const struct tti_settings *picked,
 	MUST(sealed.crc == picked->crc);
 	tti_settings_format(fresh, picked);
 	MUST(tti_settings_check(fresh, TTI_SETTINGS_MIN_BYTES, "fresh", NULL) == TT_OK);
-	MUST(tti_settings_pick(fresh, &again, &which, "fresh", NULL) == TT_OK && which == 0);
+	MUST(tti_settings_pick(fresh, &again, &which, "fresh", NULL) == TT_OK &&
+	     which == 0);
 	again.sequence = picked->sequence;
 	tti_settings_seal(&again);
 	MUST(memcmp(&again, picked, sizeof(again)) == 0);

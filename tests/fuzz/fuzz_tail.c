@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ends of NPYT files: four numbers (header's length, row bytes, capacity, file size), then
- * the file's last bytes.  Bit 63 of the file size asks for the size that fits the header. */
+/* The ends of NPYT files: four numbers (header's length, row bytes, capacity, file size),
+ * then the file's last bytes.  Bit 63 of the file size asks for the fitting one. */
 #include "format/tail.h"
 #include "fuzz.h"
 
@@ -69,8 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	MUST(last != NULL);
 	memcpy(last, end.last, end.n);
-	rc = tti_tail_judge(&kind, &tail, &capacity, end.data_off, end.row_bytes, end.capacity,
-			    end.file_bytes, last, end.n, "input", &err);
+	rc = tti_tail_judge(&kind, &tail, &capacity, end.data_off, end.row_bytes,
+			    end.capacity, end.file_bytes, last, end.n, "input", &err);
 	free(last);
 	if (rc < 0)
 		fuzz_refused(rc, &err);

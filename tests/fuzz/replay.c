@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main() of a fuzz target where libFuzzer is not linked: every file of the directories
- * given, and mutations of each, through the target; one TAP line a file.
+/* The main() of a fuzz target where libFuzzer is not linked: every file of the
+ * directories given, and mutations of each, through the target; one TAP line a file.
  *
- * Each file has a child process and a deadline, so that a crash or a loop is one failed line
- * and the input is kept (in $TT_KEEP, if set).  TT_SEED replays the mutations, TT_LONG makes
- * them many. */
+ * Each file has a child process and a deadline, so that a crash or a loop is one failed
+ * line and the input is kept (in $TT_KEEP, if set).  TT_SEED replays the mutations,
+ * TT_LONG makes them many. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -72,9 +72,10 @@ static void put_number(uint64_t *random, size_t at)
 
 static void mutate_once(uint64_t *random)
 {
-	static const char *const words[] = { "(",  ")",	 "[",  "]", "{",    "}",     "'",  "\"",
-					     "\\", ",",	 ":",  "0", "9999", "-1",    "'<f8'", "V0",
-					     "L",  "\n", "#",  "'''", "M8[ns]", "\\x00", "\xff", " " };
+	static const char *const words[] = {
+		"(", ")", "[", "]", "{", "}", "'", "\"", "\\", ",", ":", "0", "9999", "-1",
+		"'<f8'", "V0", "L", "\n", "#", "'''", "M8[ns]", "\\x00", "\xff", " ",
+	};
 	const char *word = words[below(random, sizeof(words) / sizeof(words[0]))];
 	size_t at = below(random, progress->size + 1), left = progress->size - at;
 	size_t n = below(random, left < 32 ? left + 1 : 32);
