@@ -23,8 +23,7 @@
 
 struct tti_io;
 
-/* rc: TT_OK (all n bytes) or a negated errno; -ENODATA: a read past the end of the file;
- * -ECANCELED: not tried because an earlier write had failed. */
+/* rc: TT_OK (all n bytes) or a negated errno; -ENODATA: a read past the end of the file. */
 typedef void tti_io_done_fn(void *ctx, int rc);
 
 struct tti_io_block {
@@ -38,11 +37,11 @@ struct tti_io_block {
 struct tti_io_opts {
 	enum tt_archive_io kind; /* TT_IO_URING: refused -> an error that says why */
 	unsigned depth;		 /* requests in flight, 0: 16 */
-	bool direct;		 /* go past the page cache where possible */
+	bool direct;		 /* go past the page cache where possible; without it, or
+				  * where it is not, TT_IO_AUTO takes threads */
 };
 
-/* fd stays the caller's and must outlive the handle; path is for messages and for the second,
- * direct descriptor's reopening (through /proc/self/fd, so a rename does not matter). */
+/* fd stays the caller's and must outlive the handle; path is for messages. */
 int tti_io_open(struct tti_io **out, int fd, const char *path, const struct tti_io_opts *opts,
 		struct tt_error *err);
 /* Waits for what is in flight (callbacks run), then frees.  Accepts NULL inside. */

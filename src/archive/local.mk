@@ -1,11 +1,23 @@
 libttarchive_la_SOURCES += \
+	src/archive/access.c src/archive/access.h \
+	src/archive/chunks.c \
+	src/archive/commit.c \
 	src/archive/digest.c src/archive/digest.h \
-	src/archive/driver.h \
+	src/archive/driver.c src/archive/driver.h src/archive/driver_state.h \
 	src/archive/filters.c src/archive/filters.h \
+	src/archive/flock.c src/archive/flock.h \
 	src/archive/h5.c src/archive/h5.h \
-	src/archive/io.h \
+	src/archive/io.c src/archive/io.h src/archive/io_engine.h \
+	src/archive/io_threads.c \
+	src/archive/io_uring.c \
+	src/archive/journal.c src/archive/journal.h \
 	src/archive/lzf.c src/archive/lzf.h \
-	src/archive/stages.c src/archive/stages.h
+	src/archive/newfile.c src/archive/newfile.h \
+	src/archive/overlay.c src/archive/overlay.h \
+	src/archive/stages.c src/archive/stages.h \
+	src/archive/step.c src/archive/step.h \
+	src/archive/superblock.c src/archive/superblock.h \
+	src/archive/vfd.c
 
 # committing
 libttarchive_la_SOURCES += \

@@ -13,6 +13,11 @@ tests_archive_test_digest_LDADD = $(TEST_LIBS)
 tests_archive_test_filters_SOURCES = tests/archive/test_filters.c
 tests_archive_test_filters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_filters_LDADD = $(TEST_LIBS)
+check_PROGRAMS += tests/archive/test_io
+TESTS += tests/archive/test_io
+tests_archive_test_io_SOURCES = tests/archive/test_io.c
+tests_archive_test_io_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_io_LDADD = $(TEST_LIBS)
 
 # committing
 check_PROGRAMS += tests/archive/test_rules
