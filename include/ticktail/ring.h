@@ -38,6 +38,7 @@ struct tt_ring_opts {
 	int32_t roll_at_s;   /* second of the UTC day, -1 none */
 	bool batches_whole;  /* a batch that does not fit starts a new file */
 	bool exact;	     /* as in struct tt_file_create_opts */
+	uint32_t tail_words; /* 0 or 5; 4: files that npyt 0.3.x can read */
 };
 #define TT_RING_OPTS_INIT \
 	{ .struct_size = sizeof(struct tt_ring_opts), .sync_ms = TT_SYNC_DEFAULT, .roll_at_s = -1 }

@@ -149,10 +149,11 @@ struct tti_mark {
 	uint32_t crc; /* CRC-32C of the mark with this field 0 */
 };
 
-/* One file of the ring, 128 bytes.  An entry is free when name is 0; it is filled with the
- * fields first and the name last (release), and emptied name first.  It is reused when its
- * file is gone and no merged file holds its rows, and then not before 64 other entries of
- * files that are gone: they tell readers how many rows they lost. */
+/* One file of the ring, 128 bytes.  An entry is free when claim is 0: claimed by
+ * compare-and-swap, filled with the fields first and the name last (release), emptied name
+ * first.  It is reused when its file is gone and no merged file holds its rows, and then not
+ * before 64 other entries of files that are gone: they tell readers how many rows they
+ * lost. */
 struct tti_entry {
 	_Atomic(uint64_t) name;
 	_Atomic(int64_t) first_row_ns; /* wall clock of its first row; INT64_MIN none yet */
@@ -162,7 +163,8 @@ struct tti_entry {
 	_Atomic(uint64_t) merged_into; /* name of the file that holds its rows now, or 0 */
 	_Atomic(uint64_t) merged_row; /* its first row there */
 	_Atomic(uint64_t) base; /* rows the ring ever had before this file's; UINT64_MAX unknown */
-	uint64_t zero0[7];
+	_Atomic(uint64_t) claim; /* not 0: somebody fills it or name holds a file */
+	uint64_t zero0[6];
 };
 
 #pragma GCC diagnostic pop
@@ -222,6 +224,7 @@ TTI_AT(tti_entry, cut_at, 40);
 TTI_AT(tti_entry, merged_into, 48);
 TTI_AT(tti_entry, merged_row, 56);
 TTI_AT(tti_entry, base, 64);
+TTI_AT(tti_entry, claim, 72);
 static_assert(TTI_READERS_OFF + TTI_READER_SLOTS * sizeof(struct tti_reader_slot) ==
 		      TTI_ENTRIES_OFF,
 	      "regions follow each other");

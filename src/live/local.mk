@@ -14,3 +14,20 @@ libttlive_la_SOURCES += \
 	src/live/live_write.c \
 	src/live/place.c src/live/place.h \
 	src/live/words.h
+libttlive_la_SOURCES += \
+	src/live/ring.h \
+	src/live/ring_create.c \
+	src/live/ring_dir.c \
+	src/live/ring_entry.c \
+	src/live/ring_info.c \
+	src/live/ring_lock.c \
+	src/live/ring_manifest.c \
+	src/live/ring_open.c \
+	src/live/ring_reader.c src/live/ring_reader.h \
+	src/live/ring_roll.c \
+	src/live/ring_seek.c \
+	src/live/ring_settings.c \
+	src/live/ring_view.c \
+	src/live/ring_wait.c \
+	src/live/ring_words.h \
+	src/live/ring_writer.c src/live/ring_writer.h

@@ -10,3 +10,9 @@ TESTS += tests/live/test_file
 tests_live_test_file_SOURCES = tests/live/test_file.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_LDADD = $(LIVE_TEST_LIBS)
+
+check_PROGRAMS += tests/live/test_ring
+TESTS += tests/live/test_ring
+tests_live_test_ring_SOURCES = tests/live/test_ring.c tests/live/ring_help.h
+tests_live_test_ring_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_ring_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring as the ring*.c files see it: the directory, its mapped manifest and settings file,
+ * what lies in it.  Protocols: docs/CONCURRENCY.md.
+ *
+ * Invariant: .lock and .ticktail are only ever grown, so a mapping of them never faults; what
+ * they say is believed only after it was checked. */
+#ifndef TTI_RING_H
+#define TTI_RING_H
+
+#include "base/compiler.h"
+#include "base/fs.h"
+#include "base/lock.h"
+#include "base/map.h"
+#include "format/manifest.h"
+#include "format/settings.h"
+#include "live/fork_guard.h"
+#include "live/live_file.h"
+#include "live/ring_words.h"
+#include "ticktail/ring.h"
+
+#define TTI_RING_WRITER_NAME ".writer"
+#define TTI_RING_NEXT_NAME ".next"   /* the file being made by a roll */
+#define TTI_RING_MERGE_NAME ".merge" /* the file being made by a merge */
+#define TTI_RING_SETTINGS_TMP ".ticktail.new"
+#define TTI_ROWS_UNKNOWN UINT64_MAX
+#define TTI_NO_ENTRY UINT64_MAX
+#define TTI_GONE_ENTRIES_KEPT 64
+
+struct tti_ring {
+	int dirfd, lock_fd, set_fd; /* owned; -1: not there */
+	char *path;		    /* owned, for messages */
+	bool writable;
+	struct tti_map lock; /* empty: no manifest that can be used */
+	uint64_t slots;
+	struct tti_map set; /* empty: no settings file that can be used */
+	struct tti_settings settings; /* when set is mapped */
+	int set_rc; /* TT_OK, -ENOENT, or why the settings file is not used */
+};
+#define TTI_RING_EMPTY { .dirfd = -1, .lock_fd = -1, .set_fd = -1 }
+
+/* Open dir with what is there of manifest and settings file.  TT_E_FORMAT when there is
+ * neither. */
+int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
+		  struct tt_error *err);
+void tti_ring_close(struct tti_ring *ring);
+/* Map what has grown or appeared since. */
+void tti_ring_refresh(struct tti_ring *ring);
+/* "dir/name" for messages. */
+const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf,
+			  size_t size);
+#define TTI_RING_PATH_BYTES 512
+
+static inline tti_word *tti_ring_slots(const struct tti_ring *ring)
+{
+	return ring->lock.addr;
+}
+
+static inline struct tti_words *tti_ring_words(const struct tti_ring *ring)
+{
+	return ring->set.addr ? (void *)((char *)ring->set.addr + TTI_WORDS_OFF) : NULL;
+}
+
+/* ---- names ---- */
+
+struct tti_names {
+	uint64_t *at; /* malloc'ed */
+	size_t count, room;
+};
+static inline void tti_names_free(struct tti_names *names)
+{
+	free(names->at);
+	*names = (struct tti_names){ 0 };
+}
+#define tti_auto_names TTI_CLEANUP(tti_names_free) struct tti_names
+
+/* The queue at one instant, ascending.  Without a manifest: every file there is. */
+int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err);
+/* The newest name by the manifest (acquire), 0 for none. */
+uint64_t tti_ring_newest(const struct tti_ring *ring);
+
+/* One file of the ring as found in the directory. */
+struct tti_ring_item {
+	uint64_t name;
+	bool merged;
+	bool shadowed; /* its rows are in a merged file: not to be shown */
+	bool published; /* not newer than the manifest's newest */
+	bool queued, sealed;
+};
+struct tti_items {
+	struct tti_ring_item *at; /* malloc'ed, ascending by name */
+	size_t count, room;
+	uint64_t newest; /* by the manifest */
+};
+static inline void tti_items_free(struct tti_items *items)
+{
+	free(items->at);
+	*items = (struct tti_items){ 0 };
+}
+#define tti_auto_items TTI_CLEANUP(tti_items_free) struct tti_items
+
+/* All regular files with a ring's names, judged by one snapshot of the manifest. */
+int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error *err);
+/* The same without those shadowed or not published. */
+int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_error *err);
+
+/* ---- entries ---- */
+
+uint64_t tti_ring_entry_count(const struct tti_ring *ring);
+struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx);
+/* The entry of a file, or TTI_NO_ENTRY. */
+uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name);
+/* An entry for name, found or made (growing the file when needed); a new one holds rows
+ * unknown, no first row, base as given. */
+int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base, uint64_t *idx_out,
+			struct tt_error *err);
+/* The ring is not ours: no settings file, or the newest file has no entry in it. */
+bool tti_ring_is_foreign(const struct tti_ring *ring);
+/* The day of a file: its entry, or its name, or mtime when the name lies in the future. */
+int64_t tti_ring_first_row_ns(const struct tti_ring *ring, const struct tti_ring_item *item);
+
+/* ---- files ---- */
+
+/* Open one file of the ring. */
+int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged, bool writable,
+		       bool by_pread, struct tti_live *live, struct tt_error *err);
+/* An error that npyt's newest file may give while it is being made: it has no rows yet. */
+bool tti_ring_is_incomplete(int rc);
+/* The same dtype and row shape? */
+bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b);
+
+/* ---- writer lock ---- */
+
+struct tti_ring_lock {
+	int fd; /* .writer; -1: not held */
+	struct tti_fork_guard guard;
+};
+/* byte: TTI_LOCK_WRITER or TTI_LOCK_MAINTAINER.  TT_E_BUSY names the pid.  The struct stays
+ * where it is until it is dropped. */
+int tti_ring_lock(struct tti_ring_lock *lock, const struct tti_ring *ring, int64_t byte,
+		  struct tt_error *err);
+void tti_ring_unlock(struct tti_ring_lock *lock);
+/* A writer of ours lives: its pid, -1 not known, 0 none. */
+int64_t tti_ring_writer_pid(const struct tti_ring *ring);
+
+/* ---- repairing; the caller holds the writer lock ---- */
+
+/* Words on what was done, appended to text. */
+struct tti_repair {
+	char text[512];
+};
+void tti_repair_add(struct tti_repair *repair, const char *fmt, ...) TTI_PRINTF(2, 3);
+
+/* Make the manifest right when it is missing or damaged, and at least keep slots long. */
+int tti_ring_mend_manifest(struct tti_ring *ring, uint64_t keep, bool force,
+			   struct tti_repair *repair, struct tt_error *err);
+/* Make a settings file when there is none; a damaged one is copied aside first.  newest: the
+ * open newest file. */
+int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
+			   struct tti_repair *repair, struct tt_error *err);
+/* Copy name aside as name.bad-N. */
+int tti_ring_set_aside(struct tti_ring *ring, const char *name, char aside[64],
+		       struct tt_error *err);
+
+/* ---- publishing; the caller holds the writer lock ---- */
+
+/* Enter name, larger than all that are there, into the manifest. */
+int tti_ring_publish_name(struct tti_ring *ring, uint64_t name, struct tt_error *err);
+
+/* ---- settings ---- */
+
+int tti_ring_settings_from(struct tti_settings *out, const struct tt_ring_opts *opts,
+			   struct tt_error *err);
+void tti_ring_settings_to(struct tt_ring_opts *out, const struct tti_settings *settings);
+/* Store as the other copy, with the next sequence, synced. */
+int tti_ring_store_settings(struct tti_ring *ring, struct tti_settings *settings,
+			    struct tt_error *err);
+
+/* ---- for tests ---- */
+
+/* The wall clock that names files. */
+void tti_ring_writer_set_clock(struct tt_ring_writer *writer, int64_t (*clock_ns)(void));
+
+#endif

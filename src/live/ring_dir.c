@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring's directory: opening it, snapshots of its queue, the list of its files.  Owns which
+ * files count: regular ones with a ring's names, not newer than the manifest's newest, not
+ * joined into another.  Invariant: nothing in the directory is followed (symlinks) or waited
+ * for (FIFOs), and what is passed over is never written to. */
+#include "live/ring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/num.h"
+
+const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/%s", ring->path, name);
+	return buf;
+}
+
+/* O_NOFOLLOW: a ring's own files are made by its writer, never links. */
+static int open_own(const struct tti_ring *ring, const char *name, struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+
+	return tti_open_regular(ring->dirfd, name,
+				(ring->writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW,
+				tti_ring_path(ring, name, path, sizeof(path)), err);
+}
+
+/* A manifest of an odd size, or with none, leaves the mapping empty: readers then go by the
+ * directory, the next writer makes it right. */
+static void map_manifest(struct tti_ring *ring)
+{
+	struct stat st;
+	struct tti_map map;
+	uint64_t slots;
+
+	if (ring->lock_fd < 0)
+		ring->lock_fd = open_own(ring, TTI_MANIFEST_NAME, NULL);
+	if (ring->lock_fd < 0) {
+		ring->lock_fd = -1;
+		return;
+	}
+	if (fstat(ring->lock_fd, &st) < 0 || (uint64_t)st.st_size <= ring->lock.bytes ||
+	    tti_manifest_slots((uint64_t)st.st_size, &slots, "", NULL) < 0)
+		return;
+	if (tti_map_open(&map, ring->lock_fd, slots * 8, ring->writable) < 0)
+		return;
+	tti_map_close(&ring->lock);
+	ring->lock = map;
+	ring->slots = slots;
+}
+
+/* The first page says whether the rest can be believed. */
+static int judge_settings(struct tti_ring *ring, uint64_t bytes, struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+	uint8_t page[TTI_WORDS_OFF];
+	int rc;
+
+	tti_ring_path(ring, TTI_SETTINGS_NAME, path, sizeof(path));
+	if (bytes < sizeof(page))
+		return tti_fail(err, TT_E_DAMAGED, "%s: %" PRIu64 " bytes are too few", path,
+				bytes);
+	rc = tti_pread_all(ring->set_fd, page, sizeof(page), 0);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, path, "read");
+	rc = tti_settings_check(page, bytes, path, err);
+	if (rc == TT_OK)
+		rc = tti_settings_pick(page, &ring->settings, NULL, path, err);
+	return rc;
+}
+
+static void map_settings(struct tti_ring *ring)
+{
+	struct stat st;
+	struct tti_map map;
+
+	if (ring->set_fd < 0) {
+		ring->set_fd = open_own(ring, TTI_SETTINGS_NAME, NULL);
+		if (ring->set_fd < 0) {
+			ring->set_rc = ring->set_fd;
+			ring->set_fd = -1;
+			return;
+		}
+	}
+	if (fstat(ring->set_fd, &st) < 0) {
+		ring->set_rc = -errno;
+		return;
+	}
+	if (ring->set.addr && (uint64_t)st.st_size <= ring->set.bytes)
+		return;
+	ring->set_rc = judge_settings(ring, (uint64_t)st.st_size, NULL);
+	if (ring->set_rc < 0)
+		return;
+	ring->set_rc = tti_map_open(&map, ring->set_fd, (uint64_t)st.st_size, ring->writable);
+	if (ring->set_rc < 0)
+		return;
+	tti_map_close(&ring->set);
+	ring->set = map;
+}
+
+void tti_ring_refresh(struct tti_ring *ring)
+{
+	map_manifest(ring);
+	map_settings(ring);
+}
+
+static bool is_there(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable, struct tt_error *err)
+{
+	*ring = (struct tti_ring)TTI_RING_EMPTY;
+	ring->writable = writable;
+	ring->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ring->dirfd < 0 && errno == ENOTDIR)
+		return tti_fail(err, TT_E_FORMAT, "%s: not a directory, so no ring", dir);
+	if (ring->dirfd < 0)
+		return tti_fail_sys(err, -errno, dir, NULL);
+	ring->path = strdup(dir);
+	if (!ring->path) {
+		tti_ring_close(ring);
+		return tti_fail_sys(err, -ENOMEM, dir, NULL);
+	}
+	if (!is_there(ring->dirfd, TTI_MANIFEST_NAME) &&
+	    !is_there(ring->dirfd, TTI_SETTINGS_NAME)) {
+		tti_ring_close(ring);
+		return tti_fail(err, TT_E_FORMAT, "%s: neither %s nor %s in it: not a ring", dir,
+				TTI_MANIFEST_NAME, TTI_SETTINGS_NAME);
+	}
+	tti_ring_refresh(ring);
+	return TT_OK;
+}
+
+void tti_ring_close(struct tti_ring *ring)
+{
+	tti_map_close(&ring->lock);
+	tti_map_close(&ring->set);
+	tti_close_fd(&ring->lock_fd);
+	tti_close_fd(&ring->set_fd);
+	tti_close_fd(&ring->dirfd);
+	free(ring->path);
+	*ring = (struct tti_ring)TTI_RING_EMPTY;
+}
+
+uint64_t tti_ring_newest(const struct tti_ring *ring)
+{
+	for (uint64_t i = ring->lock.addr ? ring->slots : 0; i > 0; i--) {
+		uint64_t name = tti_slot_load(tti_ring_slots(ring), i - 1);
+
+		if (name != 0)
+			return name;
+	}
+	return 0;
+}
+
+static int grow(void **at, size_t *room, size_t count, size_t element)
+{
+	size_t wanted = *room ? *room * 2 : 64;
+	void *larger;
+
+	if (count < *room)
+		return TT_OK;
+	larger = reallocarray(*at, wanted, element);
+	if (!larger)
+		return -ENOMEM;
+	*at = larger;
+	*room = wanted;
+	return TT_OK;
+}
+
+/* Slots only grow, so two equal readings in a row were true at the instant between them. */
+static bool read_until_equal(const struct tti_ring *ring, uint64_t *slots)
+{
+	const tti_word *shared = tti_ring_slots(ring);
+
+	for (unsigned tries = 0; tries < 10000; tries++) {
+		bool equal = true;
+
+		for (uint64_t i = 0; i < ring->slots; i++) {
+			uint64_t now = tti_slot_load(shared, i);
+
+			equal = equal && tries > 0 && slots[i] == now;
+			slots[i] = now;
+		}
+		if (equal)
+			return true;
+		if (tries % 100 == 99)
+			sched_yield();
+	}
+	return false;
+}
+
+static int queue_from_manifest(struct tti_ring *ring, struct tti_names *out,
+			       struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+	int64_t count = 0;
+
+	tti_ring_path(ring, TTI_MANIFEST_NAME, path, sizeof(path));
+	out->at = calloc(ring->slots, sizeof(*out->at));
+	if (!out->at)
+		return tti_fail_sys(err, -ENOMEM, path, NULL);
+	out->room = ring->slots;
+	if (!read_until_equal(ring, out->at))
+		return tti_fail(err, TT_E_DAMAGED, "%s: never stands still", path);
+	count = tti_manifest_queue(out->at, ring->slots, path, err);
+	if (count < 0)
+		return (int)count;
+	out->count = (size_t)count;
+	return TT_OK;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct tti_ring_item *left = a, *right = b;
+
+	if (left->name != right->name)
+		return left->name < right->name ? -1 : 1;
+	return (int)right->merged - (int)left->merged; /* the merged file first */
+}
+
+static int add_item(struct tti_ring *ring, struct tti_items *items, const char *file_name)
+{
+	struct stat st;
+	uint64_t name;
+	enum tti_ring_entry kind = tti_ring_parse_name(file_name, &name);
+
+	if (kind == TTI_RING_OTHER ||
+	    fstatat(ring->dirfd, file_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return TT_OK;
+	if (grow((void **)&items->at, &items->room, items->count, sizeof(*items->at)) < 0)
+		return -ENOMEM;
+	items->at[items->count++] =
+		(struct tti_ring_item){ .name = name, .merged = kind == TTI_RING_MERGED };
+	return TT_OK;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int scan(struct tti_ring *ring, struct tti_items *items, struct tt_error *err)
+{
+	int fd = openat(ring->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir TTI_CLEANUP(close_dir) = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *found;
+	int rc = TT_OK;
+
+	if (!dir) {
+		rc = -errno;
+		tti_close_fd(&fd);
+		return tti_fail_sys(err, rc, ring->path, "list the directory");
+	}
+	do {
+		errno = 0;
+		found = readdir(dir);
+		if (!found && errno != 0)
+			rc = -errno;
+		if (found)
+			rc = add_item(ring, items, found->d_name);
+	} while (found && rc == TT_OK);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path, "list the directory");
+	if (items->count > 1)
+		qsort(items->at, items->count, sizeof(*items->at), compare_items);
+	return TT_OK;
+}
+
+static bool holds_name(const struct tti_names *names, uint64_t name)
+{
+	for (size_t i = names->count; i > 0 && names->at[i - 1] >= name; i--)
+		if (names->at[i - 1] == name)
+			return true;
+	return false;
+}
+
+static bool has_merged(const struct tti_items *items, uint64_t name)
+{
+	size_t low = 0, high = items->count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (items->at[mid].name < name)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < items->count && items->at[low].name == name && items->at[low].merged;
+}
+
+static void judge_items(struct tti_ring *ring, struct tti_items *items,
+			const struct tti_names *queue)
+{
+	uint64_t newest = queue->count ? queue->at[queue->count - 1] : UINT64_MAX;
+
+	items->newest = queue->count ? newest : 0;
+	for (size_t i = 0; i < items->count; i++) {
+		struct tti_ring_item *item = &items->at[i];
+
+		item->published = queue->count > 0 && item->name <= newest;
+		item->sealed = item->name < newest;
+		item->queued = !item->merged && holds_name(queue, item->name);
+		item->shadowed = !item->merged && has_merged(items, item->name);
+	}
+	/* files that were joined, and those who joined them died before they removed them */
+	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++) {
+		const struct tti_entry *entry = tti_ring_entry(ring, i);
+		uint64_t name = tti_entry_name(entry), into = tti_entry_merged(entry);
+
+		if (name == 0 || into == 0 || !has_merged(items, into))
+			continue;
+		for (size_t k = 0; k < items->count; k++)
+			if (items->at[k].name == name && !items->at[k].merged)
+				items->at[k].shadowed = true;
+	}
+}
+
+int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	int rc;
+
+	*out = (struct tti_names){ 0 };
+	if (ring->lock.addr)
+		return queue_from_manifest(ring, out, err);
+	rc = scan(ring, &items, err);
+	if (rc < 0 || items.count == 0)
+		return rc;
+	out->at = calloc(items.count, sizeof(*out->at));
+	if (!out->at)
+		return tti_fail_sys(err, -ENOMEM, ring->path, NULL);
+	for (size_t i = 0; i < items.count; i++)
+		if (!items.at[i].merged)
+			out->at[out->count++] = items.at[i].name;
+	return TT_OK;
+}
+
+int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error *err)
+{
+	tti_auto_names queue = { 0 };
+	int rc;
+
+	*out = (struct tti_items){ 0 };
+	/* the queue first: what it names was made before, so the scan finds it */
+	rc = tti_ring_queue(ring, &queue, err);
+	if (rc == TT_OK)
+		rc = scan(ring, out, err);
+	if (rc < 0) {
+		tti_items_free(out);
+		return rc;
+	}
+	judge_items(ring, out, &queue);
+	return TT_OK;
+}
+
+int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_error *err)
+{
+	int rc = tti_ring_list(ring, out, err);
+	size_t kept = 0;
+
+	for (size_t i = 0; rc == TT_OK && i < out->count; i++)
+		if (out->at[i].published && !out->at[i].shadowed)
+			out->at[kept++] = out->at[i];
+	if (rc == TT_OK)
+		out->count = kept;
+	return rc;
+}
+
+int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged, bool writable,
+		       bool by_pread, struct tti_live *live, struct tt_error *err)
+{
+	char file_name[TTI_RING_NAME_BYTES], path[TTI_RING_PATH_BYTES];
+	struct tti_live_open args = { .dirfd = ring->dirfd, .name = file_name, .path = path,
+				      .writable = writable, .by_pread = by_pread };
+	tti_auto_fd fd = -1;
+	int rc;
+
+	tti_ring_format_name(file_name, name, merged);
+	tti_ring_path(ring, file_name, path, sizeof(path));
+	fd = tti_open_regular(ring->dirfd, file_name,
+			      (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW, path, err);
+	if (fd < 0)
+		return fd;
+	args.fd = fd;
+	args.take_fd = true;
+	rc = tti_live_open(live, &args, err);
+	if (rc == TT_OK)
+		tti_steal_fd(&fd);
+	return rc;
+}
+
+bool tti_ring_is_incomplete(int rc)
+{
+	return rc == -ENOENT || rc == -ENODATA || rc == TT_E_FORMAT || rc == TT_E_DAMAGED ||
+	       rc == TT_E_UNSUPPORTED; /* rows, and no tail yet */
+}
+
+bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b)
+{
+	if (a->rank != b->rank || !tt_dtype_equal(a->dtype, b->dtype))
+		return false;
+	for (uint32_t i = 1; i < a->rank; i++)
+		if (a->shape[i] != b->shape[i])
+			return false;
+	return true;
+}
+
+int64_t tti_ring_first_row_ns(const struct tti_ring *ring, const struct tti_ring_item *item)
+{
+	uint64_t idx = tti_ring_find_entry(ring, item->name);
+	int64_t now = tti_clock_realtime_ns();
+	char file_name[TTI_RING_NAME_BYTES];
+	struct stat st;
+
+	if (idx != TTI_NO_ENTRY) {
+		int64_t first = tti_field_load(&tti_ring_entry(ring, idx)->first_row_ns);
+
+		if (first != INT64_MIN)
+			return first;
+	}
+	tti_ring_format_name(file_name, item->name, item->merged);
+	if (item->name > (uint64_t)now &&
+	    fstatat(ring->dirfd, file_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	return item->name > INT64_MAX ? INT64_MAX : (int64_t)item->name;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a ring for writing: taking the lock, finishing what a dead writer left half done,
+ * taking over a ring of npyt.  Invariant: a file that holds rows is never removed here, and
+ * nothing is changed before the lock is held. */
+#include "live/ring_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/num.h"
+
+static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	int rc = tti_ring_open_file(ring, name, false, false, true, &live, NULL);
+
+	if (rc == TT_OK)
+		*out = tti_live_end(&live);
+	tti_live_close(&live);
+	return rc;
+}
+
+/* A file newer than the manifest's newest was being made when its writer died: empty.  One
+ * with rows says that the manifest is behind (power loss): it is entered, not removed. */
+static int settle_orphan(struct tt_ring_writer *writer, uint64_t name, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	char file_name[TTI_RING_NAME_BYTES], aside[64];
+	uint64_t rows = 0, idx;
+	int rc = rows_of(ring, name, &rows);
+
+	tti_ring_format_name(file_name, name, false);
+	if (rc == TT_OK && rows > 0) {
+		tti_repair_add(&writer->repair, "%s held rows and was entered again", file_name);
+		return tti_ring_publish_name(ring, name, err);
+	}
+	if (rc < 0) {
+		rc = tti_ring_set_aside(ring, file_name, aside, err);
+		if (rc < 0)
+			return rc;
+		tti_repair_add(&writer->repair, "%s was unreadable, now %s", file_name, aside);
+	} else {
+		tti_repair_add(&writer->repair, "%s, empty and not published, was removed",
+			       file_name);
+	}
+	idx = tti_ring_find_entry(ring, name);
+	if (idx != TTI_NO_ENTRY)
+		tti_entry_release(tti_ring_entry(ring, idx));
+	TTI_FAILPOINT("ring.open.orphan");
+	if (unlinkat(ring->dirfd, file_name, 0) < 0 && errno != ENOENT)
+		return tti_fail_sys(err, -errno, ring->path, file_name);
+	return TT_OK;
+}
+
+static int settle_orphans(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	int rc = tti_ring_list(&writer->ring, &items, err);
+
+	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
+		if (!items.at[i].published && !items.at[i].merged && items.newest != 0)
+			rc = settle_orphan(writer, items.at[i].name, err);
+	return rc;
+}
+
+/* Entries that were claimed or filled for files that never came.  Only while no maintainer
+ * makes one. */
+static void settle_entries(struct tt_ring_writer *writer)
+{
+	struct tti_ring *ring = &writer->ring;
+	uint64_t newest = tti_ring_newest(ring);
+
+	if (tti_lock_try(writer->lock.fd, TTI_LOCK_MAINTAINER) < 0)
+		return;
+	unlinkat(ring->dirfd, TTI_RING_MERGE_NAME, 0);
+	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++) {
+		struct tti_entry *entry = tti_ring_entry(ring, i);
+		uint64_t name = tti_entry_name(entry);
+
+		if (name == 0 || name > newest)
+			tti_entry_release(entry);
+	}
+	tti_lock_drop(writer->lock.fd, TTI_LOCK_MAINTAINER);
+}
+
+/* Some file that can be read says what a row is. */
+static int find_rows(struct tt_ring_writer *writer, struct tti_live *out, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	int rc = tti_ring_list(&writer->ring, &items, err);
+
+	for (size_t i = items.count; rc == TT_OK && i > 0; i--)
+		if (tti_ring_open_file(&writer->ring, items.at[i - 1].name,
+				       items.at[i - 1].merged, false, true, out, NULL) == TT_OK)
+			return TT_OK;
+	return rc < 0 ? rc
+		      : tti_fail(err, TT_E_FORMAT,
+				 "%s: no file in it can be read, so its element type is not "
+				 "known: create the ring again elsewhere",
+				 writer->ring.path);
+}
+
+/* npyt names a file before it makes it; a writer that died between left the name alone, or a
+ * file that is not whole and never had a row published. */
+static int make_named(struct tt_ring_writer *writer, uint64_t name, bool broken,
+		      struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	char file_name[TTI_RING_NAME_BYTES], aside[64] = "";
+	struct tti_live rows = TTI_LIVE_EMPTY;
+	int rc = find_rows(writer, &rows, err);
+
+	tti_ring_format_name(file_name, name, false);
+	if (rc == TT_OK && broken)
+		rc = tti_ring_set_aside(ring, file_name, aside, err);
+	TTI_FAILPOINT("ring.open.aside");
+	if (rc == TT_OK && broken && unlinkat(ring->dirfd, file_name, 0) < 0)
+		rc = tti_fail_sys(err, -errno, ring->path, file_name);
+	if (rc == TT_OK && !ring->set.addr)
+		ring->settings.tail_words = rows.tail_words; /* what its peers can read */
+	if (rc == TT_OK)
+		rc = tti_writer_make_file(writer, &rows.npy,
+					  ring->set.addr ? ring->settings.capacity
+							 : rows.capacity,
+					  name, err);
+	if (rc == TT_OK)
+		tti_repair_add(&writer->repair, "%s was named but not %s%s%s; it was made",
+			       file_name, broken ? "whole" : "there", broken ? ", now " : "",
+			       aside);
+	tti_live_close(&rows);
+	return rc;
+}
+
+/* Damage in a file of ours: its name stays with it, so that no position ever means two rows;
+ * the feed goes on in a new file. */
+static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	struct tti_live rows = TTI_LIVE_EMPTY;
+	uint64_t next = tti_max_u64((uint64_t)writer->clock_ns(), *name + 1);
+	int rc = find_rows(writer, &rows, err);
+
+	if (rc == TT_OK)
+		rc = tti_writer_make_file(writer, &rows.npy, ring->settings.capacity, next, err);
+	tti_live_close(&rows);
+	if (rc == TT_OK)
+		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &writer->entry_idx, err);
+	if (rc == TT_OK)
+		rc = tti_ring_publish_name(ring, next, err);
+	if (rc == TT_OK)
+		tti_repair_add(&writer->repair,
+			       "%" PRIu64 ".npy is damaged; rows go on in %" PRIu64 ".npy",
+			       *name, next);
+	*name = next;
+	return rc;
+}
+
+static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	uint64_t name = tti_ring_newest(ring);
+	struct tti_live newest = TTI_LIVE_EMPTY;
+	struct tt_error why;
+	int rc;
+
+	if (name == 0)
+		return tti_fail(err, TT_E_FORMAT,
+				"%s: an empty manifest and no file, so its element type is not "
+				"known: remove it and create the ring again",
+				ring->path);
+	rc = tti_ring_open_file(ring, name, false, false, true, &newest, &why);
+	if (rc == -ENOENT)
+		rc = make_named(writer, name, false, err);
+	else if (tti_ring_is_incomplete(rc) && tti_ring_is_foreign(ring))
+		rc = make_named(writer, name, true, err);
+	else if (tti_ring_is_incomplete(rc))
+		rc = leave_damaged(writer, &name, err);
+	else if (rc < 0)
+		rc = tti_fail(err, rc, "%s", why.text);
+	tti_live_close(&newest);
+	if (rc < 0)
+		return rc;
+	rc = tti_ring_open_file(ring, name, false, false, true, &newest, err);
+	if (rc == TT_OK)
+		rc = tti_ring_mend_settings(ring, &newest, &writer->repair, err);
+	tti_live_close(&newest);
+	TTI_FAILPOINT("ring.open.settings");
+	return rc < 0 ? rc : tti_writer_adopt(writer, name, TTI_ROWS_UNKNOWN, err);
+}
+
+/* The newest file is open again for rows, so what was noted at its seal does not hold. */
+static void settle_entry(struct tt_ring_writer *writer)
+{
+	struct tti_entry *entry = tti_writer_entry(writer);
+	const struct tti_ring_item item = { .name = writer->name };
+
+	tti_field_store(&entry->rows, TTI_ROWS_UNKNOWN);
+	if (writer->live.end > 0 && tti_field_load(&entry->first_row_ns) == INT64_MIN) {
+		tti_field_store(&entry->first_row_ns,
+				tti_ring_first_row_ns(&writer->ring, &item));
+		writer->roll_due_ns = tti_writer_roll_due(
+			writer, tti_field_load(&entry->first_row_ns));
+	}
+}
+
+/* For everyone to see.  Failing to get the second lock changes nothing. */
+static int announce(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_words *words = tti_ring_words(&writer->ring);
+	int rc = tti_lock_try(writer->ring.set_fd, TTI_LOCK_WRITER);
+
+	if (rc == TT_OK) {
+		rc = tti_fork_guard_add(&writer->set_guard, &writer->ring.set_fd);
+		if (rc < 0)
+			return tti_fail_sys(err, rc, writer->ring.path,
+					    "guard the lock against fork");
+	}
+	tti_pid_store(words, (uint32_t)getpid());
+	tti_wake_policy_store(words, writer->wake_never ? TTI_WAKE_NEVER : TTI_WAKE_EACH);
+	writer->served = tti_request_peek(words);
+	tti_answer_store(words, writer->served);
+	tti_writer_wake(writer, true);
+	return TT_OK;
+}
+
+static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	int rc;
+
+	if (ring->set_rc == TT_E_UNSUPPORTED)
+		return tti_fail(err, TT_E_UNSUPPORTED,
+				"%s/%s: made by a newer release: this one can only read the "
+				"ring",
+				ring->path, TTI_SETTINGS_NAME);
+	unlinkat(ring->dirfd, TTI_RING_NEXT_NAME, 0);
+	rc = tti_ring_mend_manifest(ring, 2, false, &writer->repair, err);
+	TTI_FAILPOINT("ring.open.manifest");
+	if (rc == TT_OK)
+		rc = settle_orphans(writer, err);
+	if (rc == TT_OK)
+		rc = settle_newest(writer, err);
+	if (rc < 0)
+		return rc;
+	settle_entries(writer);
+	settle_entry(writer);
+	if (ring->slots < ring->settings.keep) /* a keep raised by one who died then */
+		rc = tti_ring_mend_manifest(ring, ring->settings.keep, false, &writer->repair,
+					    err);
+	TTI_FAILPOINT("ring.open.settled");
+	return rc < 0 ? rc : announce(writer, err);
+}
+
+static int take_options(struct tt_ring_writer *writer, const struct tt_ring_writer_opts *opts,
+			struct tt_error *err)
+{
+	static const struct tt_ring_writer_opts defaults = TT_RING_WRITER_OPTS_INIT;
+
+	if (!opts)
+		opts = &defaults;
+	if (opts->struct_size != sizeof(*opts))
+		return tti_fail(err, TT_E_MISUSE, "%s: options of an unknown size",
+				writer->ring.path);
+	writer->clean = opts->clean_rows;
+	writer->wake_never = opts->wake_us == TT_WAKE_NEVER;
+	writer->sync_ms = opts->sync_ms;
+	if (opts->sync_ms != INT64_MIN &&
+	    (opts->sync_ms < -1 || opts->sync_ms > TTI_SYNC_MS_MAX))
+		return tti_fail(err, TT_E_RANGE, "%s: sync %" PRId64 " ms: -1, or 0 to %d",
+				writer->ring.path, opts->sync_ms, TTI_SYNC_MS_MAX);
+	if (!opts->force_network_fs && tti_is_network_fs(writer->ring.dirfd))
+		return tti_fail(err, TT_E_UNSUPPORTED,
+				"%s: lies on a network file system, where readers on other "
+				"hosts see torn rows: write to a local one, or force it",
+				writer->ring.path);
+	return TT_OK;
+}
+
+static int open_writer(struct tt_ring_writer *writer, const char *dir,
+		       const struct tt_ring_writer_opts *opts, struct tt_error *err)
+{
+	int rc = tti_ring_open(&writer->ring, dir, true, err);
+
+	if (rc == TT_OK)
+		rc = take_options(writer, opts, err);
+	if (rc == TT_OK)
+		rc = tti_ring_lock(&writer->lock, &writer->ring, TTI_LOCK_WRITER, err);
+	/* what stood there before the lock was ours may have been changed meanwhile */
+	if (rc == TT_OK) {
+		tti_map_close(&writer->ring.set);
+		tti_ring_refresh(&writer->ring);
+		rc = open_locked(writer, err);
+	}
+	if (rc < 0)
+		return rc;
+	if (writer->sync_ms == INT64_MIN)
+		writer->sync_ms = writer->ring.settings.sync_ms;
+	writer->needs_time = writer->sync_ms > 0 || writer->ring.settings.roll_at_s >= 0;
+	writer->last_sync_ns = writer->coarse_ns();
+	return TT_OK;
+}
+
+int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
+			const struct tt_ring_writer_opts *opts, struct tt_error *err)
+{
+	struct tt_ring_writer *writer = calloc(1, sizeof(*writer));
+	int rc;
+
+	*out = NULL;
+	if (!writer)
+		return tti_fail_sys(err, -ENOMEM, dir, NULL);
+	writer->ring = (struct tti_ring)TTI_RING_EMPTY;
+	writer->live = (struct tti_live)TTI_LIVE_EMPTY;
+	writer->lock.fd = -1;
+	writer->clock_ns = tti_clock_realtime_ns;
+	writer->coarse_ns = tti_clock_coarse_ns;
+	rc = open_writer(writer, dir, opts, err);
+	if (rc < 0) {
+		tt_ring_writer_close(writer);
+		return rc;
+	}
+	*out = writer;
+	return TT_OK;
+}
+
+void tti_ring_writer_set_clock(struct tt_ring_writer *writer, int64_t (*clock_ns)(void))
+{
+	writer->clock_ns = clock_ns;
+	writer->coarse_ns = clock_ns;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of a ring: its place (ring_reader.c, ring_seek.c), its views (ring_view.c), its
+ * sleep (ring_wait.c).
+ *
+ * Invariant: every row below (cur, row) was given, skipped by a seek or counted as lost; cur
+ * is never left before its end was loaded once more after the manifest showed a newer file. */
+#ifndef TTI_RING_READER_H
+#define TTI_RING_READER_H
+
+#include "live/ring.h"
+
+/* A file that the reader has open.  Rows are given from the mapping, or, where a foreign
+ * writer may cut the file, from shadow: private memory that is filled by pread. */
+struct tti_ring_open {
+	struct tti_ring_open *next;
+	struct tti_live live;
+	uint64_t name;
+	bool merged;
+	bool pinned; /* tail and head gave views of it: kept until the reader is closed */
+	uint64_t base; /* rows of the ring before it, or unknown */
+	unsigned char *shadow; /* NULL: mapped */
+	size_t shadow_bytes;
+	uint64_t have_from, have_to; /* rows that are in shadow */
+};
+
+struct tt_ring_reader {
+	struct tti_ring ring;
+	bool queued_only, seal_only;
+	struct tti_npy rows; /* what a row is */
+	struct tti_ring_open *open; /* newest use first; cur is among them, or NULL */
+	struct tti_ring_open *cur;
+	struct tt_pos pos; /* what stands before the next row; file 0: before the first */
+	uint64_t lost;
+	int64_t looked_ns; /* when the settings file was looked for last */
+};
+
+/* Open a file of the ring; views of it stay until two more files were moved on to. */
+int tti_reader_open_file(struct tt_ring_reader *reader, uint64_t name, bool merged,
+			 struct tti_ring_open **out, struct tt_error *err);
+void tti_reader_close_file(struct tti_ring_open *file);
+/* Make file the current one, at row. */
+void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file, uint64_t row);
+/* Close what is neither current, pinned, nor one of the two before. */
+void tti_reader_trim(struct tt_ring_reader *reader);
+
+/* Published rows of an open file now. */
+uint64_t tti_reader_end(const struct tti_ring_open *file);
+uint64_t tti_reader_start(const struct tti_ring_open *file);
+/* Rows [from, to) of an open file as a view; all of them are published. */
+int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
+		    struct tt_view *out, struct tt_error *err);
+
+/* 1: there are rows at the reader's place, moving on as needed; 0: nothing new. */
+int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err);
+
+/* Where a row of a file that was merged is now; false when it was not. */
+bool tti_reader_map_merged(const struct tt_ring_reader *reader, const struct tti_items *items,
+			   struct tt_pos *pos);
+/* The files the reader may see, ascending. */
+int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
+		     struct tt_error *err);
+
+#endif

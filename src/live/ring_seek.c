@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places in a ring: going to stored positions, to the first and last rows, and looking at the
+ * ends without going there.  Invariant: a position names the same row for ever; one that
+ * cannot be honoured is refused or counted as lost, never bent. */
+#include "live/ring_reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/num.h"
+
+static const struct tti_ring_item *item_of(const struct tti_items *items, uint64_t name)
+{
+	for (size_t i = 0; i < items->count; i++)
+		if (items->at[i].name == name)
+			return &items->at[i];
+	return NULL;
+}
+
+static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos, uint64_t end,
+		      struct tt_error *err)
+{
+	return tti_fail(err, TT_E_RANGE,
+			"%s: row %" PRIu64 " of file %" PRIu64 " is past its end, %" PRIu64,
+			reader->ring.path, pos.row, pos.file, end);
+}
+
+/* Before the next file that is there; what lies between is counted when it is reached. */
+static void stand_before(struct tt_ring_reader *reader, struct tt_pos pos)
+{
+	reader->cur = NULL;
+	reader->pos = pos;
+	tti_reader_trim(reader);
+}
+
+static int seek_gone(struct tt_ring_reader *reader, struct tt_pos pos, uint64_t newest,
+		     struct tt_error *err)
+{
+	uint64_t idx = tti_ring_find_entry(&reader->ring, pos.file), rows;
+
+	if (pos.file > newest)
+		return tti_fail(err, TT_E_RANGE, "%s: no file %" PRIu64 ": the newest is %" PRIu64,
+				reader->ring.path, pos.file, newest);
+	rows = idx == TTI_NO_ENTRY ? TTI_ROWS_UNKNOWN
+				   : tti_field_load(&tti_ring_entry(&reader->ring, idx)->rows);
+	if (rows != TTI_ROWS_UNKNOWN && pos.row > rows)
+		return refuse_row(reader, pos, rows, err);
+	stand_before(reader, pos);
+	return TT_OK;
+}
+
+int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	const struct tti_ring_item *item;
+	struct tti_ring_open *file;
+	uint64_t end;
+	int rc;
+
+	if (pos.file == 0)
+		return tt_ring_seek_first(reader, err);
+	tti_ring_refresh(&reader->ring);
+	rc = tti_ring_visible(&reader->ring, &items, err);
+	if (rc < 0)
+		return rc;
+	tti_reader_map_merged(reader, &items, &pos);
+	item = item_of(&items, pos.file);
+	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err) : -ENOENT;
+	if (rc == -ENOENT)
+		return seek_gone(reader, pos, items.newest, err);
+	if (rc < 0)
+		return rc;
+	end = tti_reader_end(file);
+	if (pos.row > end)
+		return refuse_row(reader, pos, end, err);
+	tti_reader_stand(reader, file, tti_max_u64(pos.row, tti_reader_start(file)));
+	return TT_OK;
+}
+
+int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err)
+{
+	int rc;
+
+	tti_ring_refresh(&reader->ring);
+	stand_before(reader, (struct tt_pos){ 0, 0 });
+	rc = tti_reader_advance(reader, err);
+	return rc < 0 ? rc : TT_OK;
+}
+
+/* Rows in a file without mapping it: its entry knows those of sealed files of ours. */
+static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item *item,
+		      uint64_t *start_out, uint64_t *end_out, struct tt_error *err)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	struct tt_error why;
+	int rc = tti_ring_open_file(&reader->ring, item->name, item->merged, false, true, &live,
+				    &why);
+
+	*start_out = *end_out = 0;
+	if (rc == TT_OK)
+		rc = tti_live_bounds(&live, start_out, end_out, &why);
+	tti_live_close(&live);
+	if (rc == -ENOENT || (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
+			      tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY))
+		return TT_OK; /* gone meanwhile, or named but not made yet: no rows */
+	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
+}
+
+/* Where the last count rows begin: index of the file in items and row in it. */
+static int find_tail(struct tt_ring_reader *reader, const struct tti_items *items,
+		     uint64_t count, size_t *idx_out, uint64_t *row_out, struct tt_error *err)
+{
+	for (size_t i = items->count; i > 0; i--) {
+		uint64_t start, end, here;
+		int rc = count_rows(reader, &items->at[i - 1], &start, &end, err);
+
+		if (rc < 0)
+			return rc;
+		here = tti_min_u64(end - start, count);
+		*idx_out = i - 1;
+		*row_out = end - here;
+		count -= here;
+		if (count == 0 && end > 0)
+			return TT_OK;
+	}
+	return TT_OK;
+}
+
+int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	size_t idx = 0;
+	uint64_t row = 0;
+	struct tti_ring_open *file;
+	int rc;
+
+	tti_ring_refresh(&reader->ring);
+	rc = tti_reader_items(reader, &items, err);
+	if (rc == TT_OK && items.count == 0)
+		return tt_ring_seek_first(reader, err);
+	if (rc == TT_OK)
+		rc = find_tail(reader, &items, count, &idx, &row, err);
+	if (rc < 0)
+		return rc;
+	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file, err);
+	if (tti_ring_is_incomplete(rc) && idx + 1 == items.count) {
+		/* nothing but a file that is being made: stand before it */
+		stand_before(reader, (struct tt_pos){ idx ? items.at[idx - 1].name : 0, 0 });
+		return TT_OK;
+	}
+	if (rc < 0)
+		return rc;
+	tti_reader_stand(reader, file, tti_min_u64(row, tti_reader_end(file)));
+	return TT_OK;
+}
+
+int tt_ring_seek_last(struct tt_ring_reader *reader, struct tt_error *err)
+{
+	return tt_ring_seek_tail(reader, 0, err);
+}
+
+/* ---- Looking at the ends ---- */
+
+struct looks {
+	struct tt_view *at; /* malloc'ed */
+	size_t count;
+};
+
+/* Rows [from, to) of a file, its mapping kept until the reader is closed. */
+static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item, uint64_t from,
+		uint64_t to, struct looks *looks, struct tt_error *err)
+{
+	struct tti_ring_open *file;
+	int rc;
+
+	if (from == to)
+		return TT_OK;
+	rc = tti_reader_open_file(reader, item->name, item->merged, &file, err);
+	if (rc < 0)
+		return rc;
+	file->pinned = true;
+	rc = tti_reader_view(file, from, to, &looks->at[looks->count], err);
+	if (rc == TT_OK)
+		looks->count++;
+	return rc;
+}
+
+static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
+		      struct looks *looks, struct tt_error *err)
+{
+	int rc;
+
+	tti_ring_refresh(&reader->ring);
+	rc = tti_reader_items(reader, items, err);
+	if (rc < 0)
+		return rc;
+	looks->at = calloc(items->count ? items->count : 1, sizeof(*looks->at));
+	return looks->at ? TT_OK : tti_fail_sys(err, -ENOMEM, reader->ring.path, NULL);
+}
+
+static int finish_look(int rc, struct looks *looks, struct tt_view **views_out, size_t *n_out)
+{
+	if (rc < 0) {
+		free(looks->at);
+		return rc;
+	}
+	*views_out = looks->at;
+	*n_out = looks->count;
+	return TT_OK;
+}
+
+int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_view **views_out,
+		 size_t *n_out, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	struct looks looks = { NULL, 0 };
+	size_t idx = 0;
+	uint64_t row = 0, left = count;
+	int rc = start_look(reader, &items, &looks, err);
+
+	if (rc == TT_OK && items.count > 0)
+		rc = find_tail(reader, &items, count, &idx, &row, err);
+	for (size_t i = idx; rc == TT_OK && left > 0 && i < items.count; i++) {
+		uint64_t start, end, from;
+
+		rc = count_rows(reader, &items.at[i], &start, &end, err);
+		from = i == idx ? row : start;
+		end = tti_min_u64(end, from + left); /* rows that came since are left out */
+		if (rc == TT_OK && end > from) {
+			left -= end - from;
+			rc = look(reader, &items.at[i], from, end, &looks, err);
+		}
+	}
+	return finish_look(rc, &looks, views_out, n_out);
+}
+
+int tt_ring_head(struct tt_ring_reader *reader, uint64_t count, struct tt_view **views_out,
+		 size_t *n_out, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	struct looks looks = { NULL, 0 };
+	int rc = start_look(reader, &items, &looks, err);
+
+	for (size_t i = 0; rc == TT_OK && count > 0 && i < items.count; i++) {
+		uint64_t start, end;
+
+		rc = count_rows(reader, &items.at[i], &start, &end, err);
+		end = tti_min_u64(end, start + tti_min_u64(count, UINT64_MAX - start));
+		if (rc == TT_OK) {
+			count -= end - start;
+			rc = look(reader, &items.at[i], start, end, &looks, err);
+		}
+	}
+	return finish_look(rc, &looks, views_out, n_out);
+}

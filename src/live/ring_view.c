@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that a reader has open, and views of their rows.  Invariant: a view stays valid
+ * until the reader moved on by two files (or is closed, for tail and head), and no view can be
+ * cut by another process: files of ours never get shorter, others are read by pread. */
+#include "live/ring_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "base/num.h"
+
+void tti_reader_close_file(struct tti_ring_open *file)
+{
+	if (file->shadow)
+		munmap(file->shadow, file->shadow_bytes);
+	tti_live_close(&file->live);
+	free(file);
+}
+
+/* Written by us and its ring still ours: never shortened under a mapping. */
+static bool may_map(const struct tt_ring_reader *reader, uint64_t name)
+{
+	return !tti_ring_is_foreign(&reader->ring) &&
+	       tti_ring_find_entry(&reader->ring, name) != TTI_NO_ENTRY;
+}
+
+/* Address space only; pages come with the rows that are read. */
+static int make_shadow(struct tti_ring_open *file)
+{
+	uint64_t bytes = tti_max_u64(file->live.capacity * file->live.row_bytes, 1);
+	void *addr = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (addr == MAP_FAILED)
+		return -errno;
+	file->shadow = addr;
+	file->shadow_bytes = (size_t)bytes;
+	return TT_OK;
+}
+
+static int open_file(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		     struct tt_error *err)
+{
+	bool by_pread = !may_map(reader, file->name);
+	uint64_t idx = tti_ring_find_entry(&reader->ring, file->name);
+	int rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false, by_pread,
+				    &file->live, err);
+
+	if (rc < 0)
+		return rc;
+	if (reader->rows.dtype && !tti_ring_same_rows(&reader->rows, &file->live.npy))
+		return tti_fail(err, TT_E_MISMATCH,
+				"%s: its rows are %s, those of the ring %s", file->live.path,
+				tt_dtype_descr(file->live.npy.dtype),
+				tt_dtype_descr(reader->rows.dtype));
+	if (file->live.npy.fortran_order)
+		return tti_fail(err, TT_E_UNSUPPORTED, "%s: rows in Fortran order",
+				file->live.path);
+	if (by_pread && file->live.row_bytes > 0) {
+		rc = make_shadow(file);
+		if (rc < 0)
+			return tti_fail_sys(err, rc, file->live.path, "mmap");
+	}
+	if (idx != TTI_NO_ENTRY)
+		file->base = tti_field_load(&tti_ring_entry(&reader->ring, idx)->base);
+	return TT_OK;
+}
+
+int tti_reader_open_file(struct tt_ring_reader *reader, uint64_t name, bool merged,
+			 struct tti_ring_open **out, struct tt_error *err)
+{
+	struct tti_ring_open *file;
+	int rc;
+
+	for (file = reader->open; file; file = file->next)
+		if (file->name == name && file->merged == merged) {
+			*out = file;
+			return TT_OK;
+		}
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return tti_fail_sys(err, -ENOMEM, reader->ring.path, NULL);
+	file->live = (struct tti_live)TTI_LIVE_EMPTY;
+	file->name = name;
+	file->merged = merged;
+	file->base = TTI_ROWS_UNKNOWN;
+	rc = open_file(reader, file, err);
+	if (rc < 0) {
+		tti_reader_close_file(file);
+		return rc;
+	}
+	file->next = reader->open;
+	reader->open = file;
+	*out = file;
+	return TT_OK;
+}
+
+void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file, uint64_t row)
+{
+	struct tti_ring_open **link = &reader->open;
+
+	while (*link && *link != file)
+		link = &(*link)->next;
+	if (*link) { /* to the front: the list is in order of last use */
+		*link = file->next;
+		file->next = reader->open;
+		reader->open = file;
+	}
+	reader->cur = file;
+	reader->pos = (struct tt_pos){ file->name, row };
+	tti_reader_trim(reader);
+}
+
+void tti_reader_trim(struct tt_ring_reader *reader)
+{
+	struct tti_ring_open **link = &reader->open;
+	unsigned kept = 0;
+
+	while (*link) {
+		struct tti_ring_open *file = *link;
+
+		if (file == reader->cur || file->pinned || kept++ < 2) {
+			link = &file->next;
+			continue;
+		}
+		*link = file->next;
+		tti_reader_close_file(file);
+	}
+}
+
+uint64_t tti_reader_start(const struct tti_ring_open *file)
+{
+	uint64_t start = 0, end;
+
+	/* a foreign file that was cut keeps its rows; its start does not move */
+	return tti_live_bounds(&file->live, &start, &end, NULL) == TT_OK ? start : 0;
+}
+
+uint64_t tti_reader_end(const struct tti_ring_open *file)
+{
+	uint64_t end = tti_live_end(&file->live);
+
+	return tti_min_u64(end, file->live.capacity);
+}
+
+static int fill_shadow(struct tti_ring_open *file, uint64_t from, uint64_t to,
+		       struct tt_error *err)
+{
+	uint64_t row_bytes = file->live.row_bytes;
+	int rc = TT_OK;
+
+	if (file->have_from == file->have_to || from > file->have_to || to < file->have_from)
+		file->have_from = file->have_to = from;
+	if (from < file->have_from)
+		rc = tti_live_copy(&file->live, from, file->have_from - from,
+				   file->shadow + from * row_bytes, err);
+	if (rc == TT_OK && from < file->have_from)
+		file->have_from = from;
+	if (rc == TT_OK && to > file->have_to) {
+		rc = tti_live_copy(&file->live, file->have_to, to - file->have_to,
+				   file->shadow + file->have_to * row_bytes, err);
+		if (rc == TT_OK)
+			file->have_to = to;
+	}
+	return rc;
+}
+
+int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
+		    struct tt_view *out, struct tt_error *err)
+{
+	const unsigned char *rows = file->shadow ? file->shadow : file->live.rows;
+	int rc = file->shadow ? fill_shadow(file, from, to, err) : TT_OK;
+
+	if (rc < 0)
+		return rc;
+	*out = (struct tt_view){ rows + from * file->live.row_bytes, to - from };
+	return TT_OK;
+}
