@@ -21,4 +21,12 @@ TESTS += tests/format/test_dtype tests/format/dtype_numpy.t
 tests_format_test_dtype_SOURCES = tests/format/test_dtype.c
 tests_format_test_dtype_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_format_test_dtype_LDADD = libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/format/test_dtype_oom
+TESTS += tests/format/test_dtype_oom
+tests_format_test_dtype_oom_SOURCES = tests/format/test_dtype_oom.c
+tests_format_test_dtype_oom_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_format_test_dtype_oom_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc \
+	-Wl,--wrap=realloc,--wrap=strdup
+tests_format_test_dtype_oom_LDADD = libttbase.la $(CHECK_LIBS)
 EXTRA_DIST += tests/format/dtype_numpy.t tests/format/dtype_numpy.py

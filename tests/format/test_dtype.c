@@ -635,6 +635,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 120); /* sanitizers on a busy machine */
 	tcase_add_test(tcase, plain_types_print_as_numpy_does);
 	tcase_add_test(tcase, structs_print_as_numpy_does);
 	tcase_add_test(tcase, names_are_quoted_as_repr_does);
