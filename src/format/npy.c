@@ -92,13 +92,13 @@ static int measure(struct tti_npy *npy, const char *path, struct tt_error *err)
 
 	for (uint32_t i = 1; i < npy->rank; i++)
 		if (tti_mul_overflow(row, npy->shape[i], &row))
-			return tti_fail(err, TT_E_FORMAT,
+			return tti_fail(err, TT_E_DAMAGED,
 					"%s: a row of this shape and type overflows 64 bits", path);
 	if (row == 0)
 		return tti_fail(err, TT_E_FORMAT,
 				"%s: its rows have no bytes; such arrays are not supported", path);
 	if (tti_mul_overflow(row, npy->rank ? npy->shape[0] : 1, &total) || total > INT64_MAX)
-		return tti_fail(err, TT_E_FORMAT,
+		return tti_fail(err, TT_E_DAMAGED,
 				"%s: shape x item size overflows: %" PRIu64 " rows of %" PRIu64
 				" bytes",
 				path, npy->shape[0], row);
@@ -122,7 +122,7 @@ int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *
 	npy.major = ((const uint8_t *)bytes)[6];
 	dict = (const char *)bytes + prefix_bytes(npy.major);
 	if (npy.major == 3 && !utf8_max(dict, n - prefix_bytes(3), &largest))
-		return tti_fail(err, TT_E_FORMAT, "%s: bad .npy header: not UTF-8", path);
+		return tti_fail(err, TT_E_DAMAGED, "%s: bad .npy header: not UTF-8", path);
 	rc = tti_npy_text_parse(&text, dict, n - prefix_bytes(npy.major), npy.major < 3, path,
 				err);
 	if (rc < 0)

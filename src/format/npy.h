@@ -33,8 +33,9 @@ struct tti_npy {
 int tti_npy_header_length(const void *prefix, size_t n, uint64_t *out, const char *path,
 			  struct tt_error *err);
 
-/* Parse a whole header of exactly tti_npy_header_length() bytes.  Refuses what NumPy refuses,
- * and zero or overflowing strides.  On success the caller calls tti_npy_fini(). */
+/* Parse a whole header of exactly tti_npy_header_length() bytes.  Refuses what NumPy refuses
+ * and sizes that overflow (TT_E_DAMAGED), types we do not know (TT_E_DTYPE), and rows without
+ * bytes (TT_E_FORMAT).  On success the caller calls tti_npy_fini(). */
 int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *path,
 		  struct tt_error *err);
 void tti_npy_fini(struct tti_npy *npy);

@@ -18,7 +18,7 @@ struct scan {
 
 static int refuse(const struct scan *s, const char *why)
 {
-	return tti_fail(s->err, TT_E_FORMAT, "%s: bad .npy header: %s at byte %zu of its dict",
+	return tti_fail(s->err, TT_E_DAMAGED, "%s: bad .npy header: %s at byte %zu of its dict",
 			s->path, why, (size_t)(s->at - s->begin));
 }
 

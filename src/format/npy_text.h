@@ -21,7 +21,7 @@ struct tti_npy_text {
 };
 
 /* text[0..len) is what lies between the length word and the data; python2 allows 3L.
- * TT_E_FORMAT with the reason and the byte. */
+ * TT_E_DAMAGED with the reason and the byte. */
 int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len, bool python2,
 		       const char *path, struct tt_error *err);
 

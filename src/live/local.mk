@@ -1,8 +1,11 @@
 libttlive_la_SOURCES += \
 	src/live/file.c src/live/file.h \
+	src/live/file_adopt.c \
 	src/live/file_copy.c \
 	src/live/file_create.c \
+	src/live/file_ops.c \
 	src/live/file_read.c \
+	src/live/file_verify.c \
 	src/live/file_wait.c \
 	src/live/file_write.c \
 	src/live/fork_guard.c src/live/fork_guard.h \
@@ -12,6 +15,7 @@ libttlive_la_SOURCES += \
 	src/live/live_open.c \
 	src/live/live_read.c \
 	src/live/live_write.c \
+	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
 	src/live/words.h
 libttlive_la_SOURCES += \

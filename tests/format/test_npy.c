@@ -250,7 +250,8 @@ START_TEST(dict_that_numpy_refuses_is_refused)
 	struct tti_npy npy;
 	struct tt_error err = { .text = "" };
 
-	ck_assert_int_eq(parse(&npy, 1, refused[_i].dict, &err), TT_E_FORMAT);
+	ck_assert_int_eq(parse(&npy, 1, refused[_i].dict, &err),
+			 strcmp(refused[_i].why, "no bytes") ? TT_E_DAMAGED : TT_E_FORMAT);
 	ck_assert_msg(strstr(err.text, refused[_i].why), "%s: %s", refused[_i].dict, err.text);
 	ck_assert_ptr_nonnull(strstr(err.text, "x.npy"));
 }
@@ -272,7 +273,7 @@ START_TEST(long_suffix_is_not_for_version_3)
 	struct tti_npy npy;
 
 	ck_assert_int_eq(parse(&npy, 3, "{'descr': '<i8', 'fortran_order': False, 'shape': (3L,)}",
-			       NULL), TT_E_FORMAT);
+			       NULL), TT_E_DAMAGED);
 }
 END_TEST
 
@@ -286,7 +287,7 @@ START_TEST(version_3_must_be_utf8)
 	for (size_t i = 0; i < TTI_LEN(bad); i++) {
 		snprintf(dict, sizeof(dict),
 			 "{'descr': [('%s', '<i8')], 'fortran_order': False, 'shape': (3,)}", bad[i]);
-		ck_assert_int_eq(parse(&npy, 3, dict, NULL), TT_E_FORMAT);
+		ck_assert_int_eq(parse(&npy, 3, dict, NULL), TT_E_DAMAGED);
 	}
 }
 END_TEST
