@@ -16,3 +16,9 @@ TESTS += tests/live/test_ring
 tests_live_test_ring_SOURCES = tests/live/test_ring.c tests/live/ring_help.h
 tests_live_test_ring_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_ring_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/test_file_ops
+TESTS += tests/live/test_file_ops
+tests_live_test_file_ops_SOURCES = tests/live/test_file_ops.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_ops_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_ops_LDADD = $(LIVE_TEST_LIBS)
