@@ -22,3 +22,15 @@ TESTS += tests/live/test_file_ops
 tests_live_test_file_ops_SOURCES = tests/live/test_file_ops.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_ops_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_ops_LDADD = $(LIVE_TEST_LIBS)
+
+check_PROGRAMS += tests/live/test_file_mp
+TESTS += tests/live/test_file_mp
+tests_live_test_file_mp_SOURCES = tests/live/test_file_mp.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_mp_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_mp_LDADD = $(LIVE_TEST_LIBS)
+
+check_PROGRAMS += tests/live/test_file_threads
+TESTS += tests/live/test_file_threads
+tests_live_test_file_threads_SOURCES = tests/live/test_file_threads.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_threads_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_threads_LDADD = $(LIVE_TEST_LIBS)
