@@ -70,12 +70,13 @@ struct tt_dataset;
 
 struct tt_dataset_info {
 	const char *name;
-	const struct tt_dtype *dtype; /* as archived; from the HDF5 type in Python's files */
+	/* as archived, in Python's files from the HDF5 type; NULL for vlen_strings */
+	const struct tt_dtype *dtype;
 	uint32_t rank;
 	const uint64_t *shape, *chunk;
 	uint64_t chunks; /* mapped ones */
 	uint64_t row_bytes; /* dtype size x product(shape[1:]) */
-	bool vlen_strings; /* variable-length strings: listed, read as text only */
+	bool vlen_strings; /* variable-length strings: listed, but not readable as rows */
 };
 TT_API int tt_dataset_open(struct tt_dataset **out, struct tt_archive *archive, size_t version,
 			   const char *name, struct tt_error *err);

@@ -37,4 +37,8 @@ libttarchive_la_SOURCES += \
 	src/archive/raw.c \
 	src/archive/read.c \
 	src/archive/reader.c src/archive/reader.h \
+	src/archive/slotdigest.c src/archive/slotdigest.h \
+	src/archive/table.c src/archive/table.h \
+	src/archive/verify.c src/archive/verify.h \
+	src/archive/verify_dataset.c \
 	src/archive/versions.c
