@@ -7,3 +7,5 @@ EXTRA_DIST += \
 	tests/interop/files_npyt.py \
 	tests/interop/files_npyt.t \
 	tests/interop/tap.py
+TESTS += tests/interop/read_vh5.t
+EXTRA_DIST += tests/interop/read_vh5.t
