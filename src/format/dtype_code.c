@@ -117,7 +117,7 @@ static bool take_time(struct code *code, struct tti_plain *out)
 		size_t n = strlen(starts[i]);
 
 		if (n > len || memcmp(starts[i], code->text, n) != 0 ||
-		    (n < len && code->text[n] != '['))
+		    (n < len && (n == 1 || code->text[n] != '[')))
 			continue;
 		out->kind = i == 0 || starts[i][0] == 'M' ? TT_DATETIME : TT_TIMEDELTA;
 		out->size = 8;

@@ -11,9 +11,12 @@
 int tti_literal_fail(struct tti_literal *lit, const char *fmt, ...)
 {
 	char words[320];
-	int near = (int)tti_min_u64(lit->len - lit->pos, 24);
+	size_t near = tti_min_u64(lit->len - lit->pos, 24);
 	va_list ap;
 
+	while (near > 0 && lit->pos + near < lit->len && /* whole characters */
+	       ((unsigned char)lit->text[lit->pos + near] & 0xc0) == 0x80)
+		near--;
 	va_start(ap, fmt);
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
@@ -21,7 +24,8 @@ int tti_literal_fail(struct tti_literal *lit, const char *fmt, ...)
 		return tti_fail(lit->err, lit->code, "%s: at the end: %s", lit->what,
 				words);
 	return tti_fail(lit->err, lit->code, "%s: at character %zu (near \"%.*s\"): %s",
-			lit->what, lit->pos + 1, near, lit->text + lit->pos, words);
+			lit->what, lit->pos + 1, (int)near, lit->text + lit->pos,
+			words);
 }
 
 static char byte_at(const struct tti_literal *lit, size_t pos)

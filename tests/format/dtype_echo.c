@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads element types, one a line ("align " before one asks for C layout), and prints for
- * each: its descr, sizes and leaves, or "error: ..."; to compare with NumPy's answers. */
+/* Reads element types, one a line ("align " before one asks for C layout, "descr " for a
+ * header's rules), and prints for each: its descr, sizes and leaves, or "error: ...". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ticktail/dtype.h"
+#include "format/dtype.h"
 
 static void print_name(const char *name)
 {
@@ -51,16 +51,17 @@ static void print_again(const struct tt_dtype *dtype)
 
 static void echo(const char *text, size_t len)
 {
-	bool align = strncmp(text, "align ", 6) == 0;
+	bool align = strncmp(text, "align ", 6) == 0, descr = strncmp(text, "descr ", 6) == 0;
 	struct tt_dtype *dtype;
 	struct tt_error err;
 	int rc;
 
-	if (align) {
+	if (align || descr) {
 		text += 6;
 		len -= 6;
 	}
-	rc = tt_dtype_parse(&dtype, text, len, align, &err);
+	rc = descr ? tti_dtype_parse_descr(&dtype, text, len, &err)
+		   : tt_dtype_parse(&dtype, text, len, align, &err);
 	if (rc < 0) {
 		printf("error\t%d\t%s\n", rc, err.text);
 	} else {

@@ -5,10 +5,12 @@ usage: dtype_numpy.py ECHO SEED COUNT
 
 ECHO is the program dtype_echo.  For each type the descr text must be NumPy's to the byte, and
 size, leaves, padding and alignment what a plain walk over the NumPy dtype finds."""
+import ast
 import random
 import subprocess
 import sys
 import unicodedata
+import warnings
 
 import numpy as np
 from numpy.lib import format as npformat
@@ -239,6 +241,27 @@ def cases(rng, count):
             yield "align " + repr(fields), np.dtype(fields, align=True)
 
 
+def mutated(rng, count):
+    """Texts that NumPy still takes after a change; we may refuse them, not misread them."""
+    pieces = ["(", ")", "[", "]", "'", ",", "0", "2", "9", "i4", "<f8", "V3", "None", "''",
+              "M8[ns]", " ", "\\", "(2,)", "|", ">", "=", "S", "U", "[]", "()"]
+    while count > 0:
+        text = repr(npformat.dtype_to_descr(dtype(rng, 2)))
+        for _ in range(rng.randint(1, 2)):
+            at = rng.randint(0, len(text))
+            to = min(len(text), at + rng.randint(0, 3))
+            text = text[:at] + rng.choice(pieces + [""] * 10) + text[to:]
+        count -= 1
+        try:
+            literal = ast.literal_eval(text)
+            dt = npformat.descr_to_dtype(literal)
+            npformat.dtype_to_descr(dt)
+        except Exception:
+            continue
+        if dt.itemsize > 0 and dt.subdtype is None and "\n" not in text:
+            yield text, dt
+
+
 def every_printable():
     """Names of the characters on both sides of each border of what repr() shows."""
     last = True
@@ -253,18 +276,26 @@ def every_printable():
 def main():
     echo, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     print("# Python %s, NumPy %s, TT_SEED=%d" % (sys.version.split()[0], np.__version__, seed))
+    warnings.simplefilter("ignore")  # of what the mutations bring up
     rng = random.Random(seed)
-    todo = list(cases(rng, count))
+    todo, optional = list(cases(rng, count)), []
+    if int(np.__version__.split(".")[0]) >= 2:  # NumPy 1 takes a shape of 1 for none
+        optional = list(mutated(rng, 10 * count))
     if unicodedata.unidata_version == "14.0.0":
         todo += list(every_printable())
+    sure = len(todo)
+    todo += optional
     text = "".join(line + "\n" for line, _ in todo)
     got = subprocess.run([echo], input=text.encode(), stdout=subprocess.PIPE, check=True)
-    answers = got.stdout.decode().split("end\n")[:-1]
+    answers = got.stdout.decode(errors="replace").split("\nend\n")[:-1]
     assert len(answers) == len(todo), (len(answers), len(todo))
-    bad = 0
-    for (line, dt), answer in zip(todo, answers):
+    bad = refused = 0
+    for n, ((line, dt), answer) in enumerate(zip(todo, answers)):
+        if n >= sure and answer.startswith("error\t"):
+            refused += 1
+            continue
         want = wanted(dt)
-        if answer.split("\n")[:-1] != want:
+        if answer.split("\n") != want:
             bad += 1
             if bad <= 5:
                 print("# asked  %.600r" % line)
@@ -272,7 +303,7 @@ def main():
                     print("# got    %.600s" % a)
                 for a in set(want) - set(answer.split("\n")):
                     print("# wanted %.600s" % a)
-    print("# %d types, %d differ" % (len(todo), bad))
+    print("# %d types, %d odd ones refused, %d differ" % (len(todo), refused, bad))
     sys.exit(bad != 0)
 
 

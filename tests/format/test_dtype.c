@@ -290,6 +290,7 @@ static const struct {
 	{ "M8[2147483648s]", "1 to 2147483647" },
 	{ "M8[2generic]", "needs a unit" },
 	{ "M4[ns]", "unknown type" },
+	{ "'M[ns]'", "unknown type" },
 	{ "<", "expected a type" },
 	{ "''", "expected a type" },
 	{ "'<f8", "does not end" },
