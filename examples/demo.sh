@@ -309,8 +309,15 @@ if [ "$n2" -gt 0 ]; then
 fi
 
 step "Other people's tools open it"
-if python3 -c 'import h5py' 2>/dev/null; then
-	python3 - ticks.h5 <<'PY' || die "h5py cannot read ticks.h5"
+python=
+for try in python3 /usr/bin/python3; do
+	if $try -c 'import h5py' 2>/dev/null; then
+		python=$try
+		break
+	fi
+done
+if [ -n "$python" ]; then
+	$python - ticks.h5 <<'PY' || die "h5py cannot read ticks.h5"
 import sys
 import h5py
 

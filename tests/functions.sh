@@ -106,7 +106,7 @@ missing() {
 # environment's), else the system's
 need_python() {
 	tt_imports=$(printf 'import %s; ' "$@")
-	for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON"; do
+	for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON" /usr/bin/python3; do
 		"$python" -c "$tt_imports" >/dev/null 2>&1 && return 0
 	done
 	missing "python3 with $*"

@@ -106,7 +106,7 @@ static int check_range(const struct tt_file *file, uint64_t index, uint64_t coun
 int tt_file_copy(struct tt_file *file, uint64_t index, uint64_t count, void *out,
 		 struct tt_error *err)
 {
-	uint64_t row;
+	uint64_t row = 0;
 	int rc = check_range(file, index, count, &row, err);
 
 	return rc < 0 ? rc : tti_live_copy(&file->live, row, count, out, err);
@@ -115,7 +115,7 @@ int tt_file_copy(struct tt_file *file, uint64_t index, uint64_t count, void *out
 int tt_file_copy_untorn(struct tt_file *file, uint64_t index, uint64_t count, void *out,
 			struct tt_error *err)
 {
-	uint64_t row;
+	uint64_t row = 0;
 	int rc = check_range(file, index, count, &row, err);
 
 	return rc < 0 ? rc : tti_live_copy_untorn(&file->live, row, count, out, err);

@@ -24,7 +24,7 @@ block python >excerpt
 is "the Python of README is in examples/read_ring.py" "$(awk '
 	NR == FNR { want = want $0 "\n"; next }
 	{ have = have $0 "\n" }
-	END { print index(have, want) > 0 }' excerpt "$top_srcdir/examples/read_ring.py")" 1
+	END { print (index(have, want) > 0) }' excerpt "$top_srcdir/examples/read_ring.py")" 1
 
 # the shell lines, with an end to gen and to tail
 rm -rf trades
