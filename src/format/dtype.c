@@ -50,6 +50,7 @@ void tt_dtype_unref(struct tt_dtype *dtype)
 	free(dtype->descr);
 	free(dtype->leaves);
 	free(dtype->leaf_names);
+	free(dtype->gaps);
 	free(dtype);
 }
 
@@ -70,13 +71,15 @@ static struct tt_dtype *new_node(struct tt_error *err)
 	return dtype;
 }
 
-/* Give the node its text and leaves, and the caller the node. */
-static int complete(struct tt_dtype **out, struct tt_dtype **dtype, struct tt_error *err)
+int tti_dtype_complete(struct tt_dtype **out, struct tt_dtype **dtype,
+		       struct tt_error *err)
 {
 	int rc = tti_dtype_make_descr(*dtype, err);
 
 	if (rc == TT_OK)
 		rc = tti_dtype_make_leaves(*dtype, err);
+	if (rc == TT_OK)
+		rc = tti_dtype_make_gaps(*dtype, err);
 	if (rc == TT_OK)
 		*out = tti_steal_ptr(dtype);
 	return rc;
@@ -121,7 +124,7 @@ int tti_dtype_plain(struct tt_dtype **out, const struct tti_plain *plain,
 	dtype->order = plain->order;
 	if (dtype->kind == TT_BYTES || dtype->kind == TT_VOID || dtype->size == 1)
 		dtype->order = '|';
-	return complete(out, &dtype, err);
+	return tti_dtype_complete(out, &dtype, err);
 }
 
 static int set_shape(struct tt_dtype *dtype, uint32_t rank, const uint64_t *shape,
@@ -178,9 +181,8 @@ int tt_dtype_subarray(struct tt_dtype **out, const struct tt_dtype *base, uint32
 	dtype->depth = base->depth + 1;
 	dtype->align = base->align;
 	dtype->is_aligned = base->is_aligned;
-	dtype->has_padding = base->has_padding;
 	rc = set_shape(dtype, rank, shape, err);
-	return rc < 0 ? rc : complete(out, &dtype, err);
+	return rc < 0 ? rc : tti_dtype_complete(out, &dtype, err);
 }
 
 /* Sub-arrays inside sub-arrays are one shape here: the bytes are the same. */

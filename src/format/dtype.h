@@ -18,6 +18,10 @@
 #define TTI_DTYPE_MAX_NAMES (16u << 20) /* bytes of all leaf names of a node */
 #define TTI_DTYPE_MAX_SIZE INT32_MAX /* NumPy holds no larger element */
 
+struct tti_gap {
+	size_t offset, bytes; /* in a row */
+};
+
 struct tt_dtype {
 	_Atomic(uint32_t) refs;
 	enum tt_kind kind; /* of a sub-array: its base's, as the next three */
@@ -26,7 +30,6 @@ struct tt_dtype {
 	uint32_t unit_step;
 	uint32_t depth; /* 0 for plain */
 	bool is_aligned;
-	bool has_padding;
 	size_t size;
 	size_t align; /* of the C type; 1 when not that of a C struct */
 
@@ -42,6 +45,8 @@ struct tt_dtype {
 	struct tt_leaf *leaves;
 	char *leaf_names; /* the bytes behind all leaves[].name that are this node's */
 	size_t leaf_count;
+	struct tti_gap *gaps; /* padding, as few and long ones as there are */
+	size_t gap_count;
 };
 
 static inline void tti_unref_dtype(struct tt_dtype **dtype)
@@ -92,5 +97,9 @@ int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields,
 /* What a node carries besides its shape: called once, while it is being made. */
 int tti_dtype_make_descr(struct tt_dtype *dtype, struct tt_error *err);
 int tti_dtype_make_leaves(struct tt_dtype *dtype, struct tt_error *err);
+int tti_dtype_make_gaps(struct tt_dtype *dtype, struct tt_error *err); /* needs leaves */
+/* All three, then the node is the caller's. */
+int tti_dtype_complete(struct tt_dtype **out, struct tt_dtype **dtype,
+		       struct tt_error *err);
 
 #endif

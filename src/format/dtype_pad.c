@@ -1,40 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are
- * never written, types without padding cost nothing. */
+/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are never
+ * written; types without padding cost nothing, others one store a gap, whatever their
+ * nesting, since appending runs through here. */
 #include "format/dtype.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void clear_struct(const struct tt_dtype *dtype, char *row)
+/* The gap before each leaf and the one behind the last; empty ones are left out. */
+static size_t find_gaps(const struct tt_dtype *dtype, struct tti_gap *out)
 {
-	size_t end = 0;
+	size_t end = 0, count = 0;
 
-	for (size_t i = 0; i < dtype->field_count; i++) {
-		const struct tt_field *field = &dtype->fields[i];
+	for (size_t i = 0; i <= dtype->leaf_count; i++) {
+		const struct tt_leaf *leaf = &dtype->leaves[i];
+		bool is_last = i == dtype->leaf_count;
+		size_t next = is_last ? dtype->size : leaf->offset;
 
-		memset(row + end, 0, field->offset - end);
-		tt_dtype_clear_padding(field->dtype, row + field->offset, 1);
-		end = field->offset + field->dtype->size;
+		if (next > end && out)
+			out[count] = (struct tti_gap){ end, next - end };
+		count += next > end;
+		if (!is_last)
+			end = leaf->offset + (size_t)leaf->count * leaf->size;
 	}
-	memset(row + end, 0, dtype->size - end);
+	return count;
+}
+
+int tti_dtype_make_gaps(struct tt_dtype *dtype, struct tt_error *err)
+{
+	dtype->gap_count = find_gaps(dtype, NULL);
+	if (dtype->gap_count == 0)
+		return TT_OK;
+	dtype->gaps = calloc(dtype->gap_count, sizeof(*dtype->gaps));
+	if (!dtype->gaps)
+		return tti_fail(err, -ENOMEM, "element type: out of memory");
+	find_gaps(dtype, dtype->gaps);
+	return TT_OK;
 }
 
 void tt_dtype_clear_padding(const struct tt_dtype *dtype, void *rows, size_t count)
 {
-	if (!dtype->has_padding)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		char *row = (char *)rows + i * dtype->size;
+	const struct tti_gap *gaps = dtype->gaps;
+	size_t gap_count = dtype->gap_count, size = dtype->size;
+	char *row = rows;
 
-		if (dtype->base)
-			tt_dtype_clear_padding(dtype->base, row,
-					       dtype->size / dtype->base->size);
-		else
-			clear_struct(dtype, row);
-	}
+	if (gap_count == 0)
+		return;
+	for (; count > 0; count--, row += size)
+		for (size_t g = 0; g < gap_count; g++)
+			memset(row + gaps[g].offset, 0, gaps[g].bytes);
 }
 
 bool tt_dtype_has_padding(const struct tt_dtype *dtype)
 {
-	return dtype->has_padding;
+	return dtype->gap_count > 0;
 }

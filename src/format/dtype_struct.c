@@ -106,7 +106,7 @@ static int check_unique(const struct tti_fields *fields, struct tt_error *err)
 	return TT_OK;
 }
 
-/* Is the layout that of a C compiler?  Also finds the padding and the depth. */
+/* Is the layout that of a C compiler?  Also finds the depth. */
 static void judge_layout(struct tt_dtype *dtype)
 {
 	uint64_t end = 0, align = 1;
@@ -118,8 +118,6 @@ static void judge_layout(struct tt_dtype *dtype)
 
 		if (!type->is_aligned || field->offset != tti_round_up(end, type->align))
 			dtype->is_aligned = false;
-		if (field->offset != end || type->has_padding)
-			dtype->has_padding = true;
 		if (type->depth >= dtype->depth)
 			dtype->depth = type->depth + 1;
 		align = tti_max_u64(align, type->align);
@@ -127,8 +125,6 @@ static void judge_layout(struct tt_dtype *dtype)
 	}
 	if (dtype->size != tti_round_up(end, align))
 		dtype->is_aligned = false;
-	if (dtype->size != end)
-		dtype->has_padding = true;
 	dtype->align = dtype->is_aligned ? (size_t)align : 1;
 }
 
@@ -171,10 +167,5 @@ int tti_fields_finish(struct tt_dtype **out, struct tti_fields *fields,
 		return tti_fail(err, TT_E_DTYPE,
 				"element type: nested deeper than %d levels",
 				TTI_DTYPE_MAX_DEPTH);
-	rc = tti_dtype_make_descr(dtype, err);
-	if (rc == TT_OK)
-		rc = tti_dtype_make_leaves(dtype, err);
-	if (rc == TT_OK)
-		*out = tti_steal_ptr(&dtype);
-	return rc;
+	return tti_dtype_complete(out, &dtype, err);
 }
