@@ -20,17 +20,23 @@ libttlive_la_SOURCES += \
 	src/live/words.h
 libttlive_la_SOURCES += \
 	src/live/ring.h \
+	src/live/ring_backup.c \
 	src/live/ring_create.c \
 	src/live/ring_dir.c \
 	src/live/ring_entry.c \
 	src/live/ring_info.c \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
+	src/live/ring_merge.c \
 	src/live/ring_open.c \
+	src/live/ring_site.c src/live/ring_site.h \
 	src/live/ring_reader.c src/live/ring_reader.h \
+	src/live/ring_rebuild.c \
 	src/live/ring_roll.c \
+	src/live/ring_seal.c \
 	src/live/ring_seek.c \
 	src/live/ring_settings.c \
+	src/live/ring_verify.c \
 	src/live/ring_view.c \
 	src/live/ring_wait.c \
 	src/live/ring_words.h \

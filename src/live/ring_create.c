@@ -3,13 +3,9 @@
  * temporary name beside its place and then renamed, so nobody sees half of one. */
 #include "live/ring.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -17,81 +13,14 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
+#include "live/ring_site.h"
 
 struct creation {
-	const char *dir; /* as the caller wrote it */
-	char name[NAME_MAX + 1]; /* its last part */
-	char tmp[NAME_MAX + 1];
-	int parent, dirfd;
+	struct tti_site site;
 	const struct tt_dtype *dtype;
 	const struct tt_ring_opts *opts;
 	struct tti_settings settings;
 };
-
-/* A ring holds nothing but files, so one level is all there is to remove. */
-static void remove_dir(int parent, const char *name)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *found;
-
-	if (!dir) {
-		tti_close_fd(&fd);
-		return;
-	}
-	while ((found = readdir(dir)) != NULL)
-		unlinkat(dirfd(dir), found->d_name, 0);
-	closedir(dir);
-	unlinkat(parent, name, AT_REMOVEDIR);
-}
-
-/* ".NAME.new-PID" of creators that are dead. */
-static void remove_leftovers(const struct creation *creation)
-{
-	int fd = openat(creation->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	size_t len = strrchr(creation->tmp, '-') - creation->tmp + 1;
-	struct dirent *found;
-
-	if (!dir) {
-		tti_close_fd(&fd);
-		return;
-	}
-	while ((found = readdir(dir)) != NULL) {
-		uint64_t pid;
-
-		if (strncmp(found->d_name, creation->tmp, len) != 0 ||
-		    !tti_parse_u64(found->d_name + len, strlen(found->d_name + len), &pid) ||
-		    pid == 0 || pid > INT_MAX)
-			continue;
-		if ((pid_t)pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
-			remove_dir(creation->parent, found->d_name);
-	}
-	closedir(dir);
-}
-
-static int split_path(struct creation *creation, struct tt_error *err)
-{
-	tti_auto_free char *path = strdup(creation->dir);
-	const char *name;
-	size_t len;
-
-	if (!path)
-		return tti_fail_sys(err, -ENOMEM, creation->dir, NULL);
-	len = strlen(path);
-	while (len > 1 && path[len - 1] == '/')
-		path[--len] = '\0';
-	creation->parent = tti_open_parent(path, &name, err);
-	if (creation->parent < 0)
-		return creation->parent;
-	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return tti_fail_sys(err, -EEXIST, creation->dir, NULL);
-	if (snprintf(creation->name, sizeof(creation->name), "%s", name) > NAME_MAX ||
-	    snprintf(creation->tmp, sizeof(creation->tmp), ".%s.new-%d", name, (int)getpid()) >
-		    NAME_MAX)
-		return tti_fail_sys(err, -ENAMETOOLONG, creation->dir, NULL);
-	return TT_OK;
-}
 
 static int sync_fd(int fd, const char *path, struct tt_error *err)
 {
@@ -129,16 +58,16 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 	int rc;
 
 	tti_ring_format_name(file_name, name, false);
-	fd = openat(creation->dirfd, file_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	fd = openat(creation->site.dirfd, file_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, creation->dir, file_name);
-	rc = tti_live_fill(fd, &make, creation->dir, &creation->settings.capacity, NULL, err);
+		return tti_fail_sys(err, -errno, creation->site.path, file_name);
+	rc = tti_live_fill(fd, &make, creation->site.path, &creation->settings.capacity, NULL, err);
 	if (rc == TT_OK)
-		rc = sync_fd(fd, creation->dir, err);
+		rc = sync_fd(fd, creation->site.path, err);
 	if (rc == TT_OK && fstat(fd, &st) < 0)
-		rc = tti_fail_sys(err, -errno, creation->dir, "fstat");
+		rc = tti_fail_sys(err, -errno, creation->site.path, "fstat");
 	if (rc == TT_OK)
-		rc = check_max_bytes(&creation->settings, (uint64_t)st.st_size, creation->dir,
+		rc = check_max_bytes(&creation->settings, (uint64_t)st.st_size, creation->site.path,
 				     err);
 	TTI_FAILPOINT("ring.create.file");
 	return rc;
@@ -146,20 +75,20 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 
 static int make_manifest(struct creation *creation, uint64_t name, struct tt_error *err)
 {
-	tti_auto_fd fd = openat(creation->dirfd, TTI_MANIFEST_NAME,
+	tti_auto_fd fd = openat(creation->site.dirfd, TTI_MANIFEST_NAME,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	int rc;
 
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, creation->dir, TTI_MANIFEST_NAME);
+		return tti_fail_sys(err, -errno, creation->site.path, TTI_MANIFEST_NAME);
 	rc = tti_reserve_space(fd, 0, creation->settings.keep * 8, false);
 	if (rc < 0)
-		return tti_fail_space(err, rc, creation->dir, fd, creation->settings.keep * 8);
+		return tti_fail_space(err, rc, creation->site.path, fd, creation->settings.keep * 8);
 	rc = tti_pwrite_all(fd, &name, sizeof(name), 0);
 	TTI_FAILPOINT("ring.create.manifest");
 	if (rc < 0)
-		return tti_fail_sys(err, rc, creation->dir, TTI_MANIFEST_NAME);
-	return sync_fd(fd, creation->dir, err);
+		return tti_fail_sys(err, rc, creation->site.path, TTI_MANIFEST_NAME);
+	return sync_fd(fd, creation->site.path, err);
 }
 
 static int make_settings(struct creation *creation, uint64_t name, struct tt_error *err)
@@ -172,65 +101,34 @@ static int make_settings(struct creation *creation, uint64_t name, struct tt_err
 	struct tti_settings *settings = &creation->settings;
 
 	if (!bytes)
-		return tti_fail_sys(err, -ENOMEM, creation->dir, NULL);
+		return tti_fail_sys(err, -ENOMEM, creation->site.path, NULL);
 	settings->created_ns = (int64_t)name;
 	if (getrandom(settings->ring_id, sizeof(settings->ring_id), 0) !=
 	    sizeof(settings->ring_id))
-		return tti_fail_sys(err, -EIO, creation->dir, "getrandom");
+		return tti_fail_sys(err, -EIO, creation->site.path, "getrandom");
 	settings->ring_id[0] |= 1; /* all zero means a foreign ring */
 	tti_settings_format(bytes, settings);
 	memcpy(bytes + TTI_ENTRIES_OFF, &entry, sizeof(entry));
-	return tti_fs_put(creation->dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME, bytes,
+	return tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME, bytes,
 			  TTI_SETTINGS_MIN_BYTES, 0644, false, err);
 }
 
 static int make_lock_file(struct creation *creation, struct tt_error *err)
 {
-	tti_auto_fd fd = openat(creation->dirfd, TTI_RING_WRITER_NAME,
+	tti_auto_fd fd = openat(creation->site.dirfd, TTI_RING_WRITER_NAME,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	return fd < 0 ? tti_fail_sys(err, -errno, creation->dir, TTI_RING_WRITER_NAME) : TT_OK;
-}
-
-/* The way a directory without the flag takes: rename(2) replaces an empty directory only, and
- * a ring is never empty. */
-static int move_into_place(struct creation *creation, struct tt_error *err)
-{
-	int rc = 0;
-
-	TTI_FAILPOINT("ring.create.before_rename");
-	if (renameat2(creation->parent, creation->tmp, creation->parent, creation->name,
-		      RENAME_NOREPLACE) < 0) {
-		rc = -errno;
-		if (rc == -EINVAL || rc == -ENOSYS)
-			rc = faccessat(creation->parent, creation->name, F_OK,
-				       AT_SYMLINK_NOFOLLOW) == 0
-				     ? -EEXIST
-				     : renameat(creation->parent, creation->tmp,
-						creation->parent, creation->name) < 0
-					       ? -errno
-					       : TT_OK;
-	}
-	if (rc < 0)
-		return tti_fail_sys(err, rc, creation->dir, NULL);
-	TTI_FAILPOINT("ring.create.renamed");
-	rc = tti_fsync_dir(creation->parent);
-	return rc < 0 ? tti_fail_sys(err, rc, creation->dir, "fsync of its directory") : TT_OK;
+	return fd < 0 ? tti_fail_sys(err, -errno, creation->site.path, TTI_RING_WRITER_NAME) : TT_OK;
 }
 
 static int build(struct creation *creation, struct tt_error *err)
 {
 	uint64_t name = (uint64_t)tti_clock_realtime_ns();
-	int rc;
+	int rc = tti_site_begin(&creation->site, err);
 
-	if (mkdirat(creation->parent, creation->tmp, 0777) < 0)
-		return tti_fail_sys(err, -errno, creation->dir, NULL);
-	TTI_FAILPOINT("ring.create.mkdir");
-	creation->dirfd = openat(creation->parent, creation->tmp,
-				 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	rc = creation->dirfd < 0 ? tti_fail_sys(err, -errno, creation->dir, NULL) : TT_OK;
-	if (rc == TT_OK)
-		rc = make_first_file(creation, name, err);
+	if (rc < 0)
+		return rc;
+	rc = make_first_file(creation, name, err);
 	if (rc == TT_OK)
 		rc = make_manifest(creation, name, err);
 	if (rc == TT_OK)
@@ -238,24 +136,20 @@ static int build(struct creation *creation, struct tt_error *err)
 	if (rc == TT_OK)
 		rc = make_lock_file(creation, err);
 	if (rc == TT_OK)
-		rc = sync_fd(creation->dirfd, creation->dir, err);
-	if (rc == TT_OK)
-		rc = move_into_place(creation, err);
+		rc = tti_site_finish(&creation->site, err);
 	if (rc < 0)
 		goto undo;
 	return TT_OK;
 
 undo: /* the temporary directory is all that others can see */
-	remove_dir(creation->parent, creation->tmp);
+	tti_site_undo(&creation->site);
 	return rc;
 }
 
 int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 		   const struct tt_ring_opts *opts, struct tt_error *err)
 {
-	struct creation creation = { .dir = dir, .parent = -1, .dirfd = -1, .dtype = dtype,
-				     .opts = opts };
-	struct stat st;
+	struct creation creation = { .dtype = dtype, .opts = opts };
 	int rc;
 
 	if (!opts || opts->struct_size != sizeof(*opts))
@@ -263,16 +157,10 @@ int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 	rc = tti_ring_settings_from(&creation.settings, opts, err);
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", dir);
-	rc = split_path(&creation, err);
-	if (rc == TT_OK && fstatat(creation.parent, creation.name, &st,
-				   AT_SYMLINK_NOFOLLOW) == 0)
-		rc = tti_fail_sys(err, -EEXIST, dir, NULL);
-	if (rc == TT_OK) {
-		remove_leftovers(&creation);
+	rc = tti_site_find(&creation.site, dir, err);
+	if (rc == TT_OK)
 		rc = build(&creation, err);
-	}
-	tti_close_fd(&creation.dirfd);
-	tti_close_fd(&creation.parent);
+	tti_site_fini(&creation.site);
 	return rc;
 }
 

@@ -112,37 +112,6 @@ void tti_ring_refresh(struct tti_ring *ring)
 	map_settings(ring);
 }
 
-static bool is_there(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable, struct tt_error *err)
-{
-	*ring = (struct tti_ring)TTI_RING_EMPTY;
-	ring->writable = writable;
-	ring->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ring->dirfd < 0 && errno == ENOTDIR)
-		return tti_fail(err, TT_E_FORMAT, "%s: not a directory, so no ring", dir);
-	if (ring->dirfd < 0)
-		return tti_fail_sys(err, -errno, dir, NULL);
-	ring->path = strdup(dir);
-	if (!ring->path) {
-		tti_ring_close(ring);
-		return tti_fail_sys(err, -ENOMEM, dir, NULL);
-	}
-	if (!is_there(ring->dirfd, TTI_MANIFEST_NAME) &&
-	    !is_there(ring->dirfd, TTI_SETTINGS_NAME)) {
-		tti_ring_close(ring);
-		return tti_fail(err, TT_E_FORMAT, "%s: neither %s nor %s in it: not a ring", dir,
-				TTI_MANIFEST_NAME, TTI_SETTINGS_NAME);
-	}
-	tti_ring_refresh(ring);
-	return TT_OK;
-}
-
 void tti_ring_close(struct tti_ring *ring)
 {
 	tti_map_close(&ring->lock);
@@ -329,6 +298,46 @@ static void judge_items(struct tti_ring *ring, struct tti_items *items,
 			if (items->at[k].name == name && !items->at[k].merged)
 				items->at[k].shadowed = true;
 	}
+}
+
+static bool is_there(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A ring that lost manifest and settings still has its files. */
+static bool is_ring(struct tti_ring *ring)
+{
+	tti_auto_items items = { 0 };
+
+	return is_there(ring->dirfd, TTI_MANIFEST_NAME) ||
+	       is_there(ring->dirfd, TTI_SETTINGS_NAME) ||
+	       (scan(ring, &items, NULL) == TT_OK && items.count > 0);
+}
+
+int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable, struct tt_error *err)
+{
+	*ring = (struct tti_ring)TTI_RING_EMPTY;
+	ring->writable = writable;
+	ring->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ring->dirfd < 0 && errno == ENOTDIR)
+		return tti_fail(err, TT_E_FORMAT, "%s: not a directory, so no ring", dir);
+	if (ring->dirfd < 0)
+		return tti_fail_sys(err, -errno, dir, NULL);
+	ring->path = strdup(dir);
+	if (!ring->path) {
+		tti_ring_close(ring);
+		return tti_fail_sys(err, -ENOMEM, dir, NULL);
+	}
+	if (!is_ring(ring)) {
+		tti_ring_close(ring);
+		return tti_fail(err, TT_E_FORMAT, "%s: neither %s nor %s in it: not a ring", dir,
+				TTI_MANIFEST_NAME, TTI_SETTINGS_NAME);
+	}
+	tti_ring_refresh(ring);
+	return TT_OK;
 }
 
 int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err)

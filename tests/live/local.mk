@@ -11,12 +11,6 @@ tests_live_test_file_SOURCES = tests/live/test_file.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_LDADD = $(LIVE_TEST_LIBS)
 
-check_PROGRAMS += tests/live/test_ring
-TESTS += tests/live/test_ring
-tests_live_test_ring_SOURCES = tests/live/test_ring.c tests/live/ring_help.h
-tests_live_test_ring_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_live_test_ring_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
-
 check_PROGRAMS += tests/live/test_file_ops
 TESTS += tests/live/test_file_ops
 tests_live_test_file_ops_SOURCES = tests/live/test_file_ops.c $(LIVE_TEST_SOURCES)
@@ -34,3 +28,5 @@ TESTS += tests/live/test_file_threads
 tests_live_test_file_threads_SOURCES = tests/live/test_file_threads.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_threads_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_threads_LDADD = $(LIVE_TEST_LIBS)
+
+include tests/live/ring.mk

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking every invariant of a ring: its manifest, its settings file, each of its files, and
+ * that they fit each other.  Reads with pread only and changes nothing; what a living writer
+ * may be in the middle of is not damage. */
+#include "live/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/num.h"
+
+struct check {
+	struct tti_ring ring;
+	tt_damage_fn *fn;
+	void *ctx;
+	uint64_t found;
+	struct tti_npy rows; /* of the first file that could be read */
+	uint64_t next_base; /* what the next file's first row is, or unknown */
+};
+
+static void say(struct check *check, const char *name, const char *fmt, ...) TTI_PRINTF(3, 4);
+static void say(struct check *check, const char *name, const char *fmt, ...)
+{
+	char path[TTI_RING_PATH_BYTES], what[512];
+	struct tt_damage damage = { .path = path, .chunk = -1, .row = -1, .what = what };
+	va_list ap;
+
+	tti_ring_path(&check->ring, name, path, sizeof(path));
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	check->found++;
+	if (check->fn)
+		check->fn(check->ctx, &damage);
+}
+
+/* The text without the path that say() gives already. */
+static const char *words_of(const struct check *check, const struct tt_error *err,
+			    const char *name)
+{
+	char path[TTI_RING_PATH_BYTES];
+	size_t len = strlen(tti_ring_path(&check->ring, name, path, sizeof(path)));
+
+	if (strncmp(err->text, path, len) == 0 && err->text[len] == ':')
+		return err->text + len + 2;
+	return err->text;
+}
+
+static void check_manifest(struct check *check, struct tti_names *queue)
+{
+	struct tt_error err = { TT_OK, "" };
+	struct stat st;
+	uint64_t slots;
+
+	if (fstatat(check->ring.dirfd, TTI_MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		say(check, TTI_MANIFEST_NAME, "missing: the next writer makes it again");
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		say(check, TTI_MANIFEST_NAME, "not a regular file");
+		return;
+	}
+	if (tti_manifest_slots((uint64_t)st.st_size, &slots, "", &err) < 0) {
+		say(check, TTI_MANIFEST_NAME, "%s", err.text + 2);
+		return;
+	}
+	if (tti_ring_queue(&check->ring, queue, &err) < 0)
+		say(check, TTI_MANIFEST_NAME, "%s", words_of(check, &err, TTI_MANIFEST_NAME));
+	if (check->ring.set.addr && slots < check->ring.settings.keep)
+		say(check, TTI_MANIFEST_NAME, "%" PRIu64 " slots, the settings say %" PRIu64, slots,
+		    check->ring.settings.keep);
+}
+
+/* It may have left the queue, and been merged or removed, since the queue was read. */
+static bool is_still_queued(struct check *check, uint64_t name)
+{
+	tti_auto_names queue = { 0 };
+
+	if (tti_ring_queue(&check->ring, &queue, NULL) < 0)
+		return true;
+	for (size_t i = 0; i < queue.count; i++)
+		if (queue.at[i] == name)
+			return true;
+	return false;
+}
+
+/* The newest name may be without its file while npyt makes it. */
+static void check_names(struct check *check, const struct tti_names *queue,
+			const struct tti_items *items)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i + 1 < queue->count; i++) {
+		while (k < items->count && items->at[k].name < queue->at[i])
+			k++;
+		if ((k == items->count || items->at[k].name != queue->at[i]) &&
+		    is_still_queued(check, queue->at[i]))
+			say(check, TTI_MANIFEST_NAME,
+			    "names file %" PRIu64 ", which is not there", queue->at[i]);
+	}
+}
+
+static void check_zeros(struct check *check, const uint8_t *page, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++)
+		if (page[i] != 0) {
+			say(check, TTI_SETTINGS_NAME, "byte 0x%" PRIx64 " is 0x%02x, not zero", i,
+			    page[i]);
+			return;
+		}
+}
+
+static void check_settings(struct check *check)
+{
+	uint8_t page[TTI_WORDS_OFF];
+	struct tt_error err = { TT_OK, "" };
+	struct tti_settings picked;
+	struct stat st;
+
+	if (check->ring.set_fd < 0) {
+		if (check->ring.set_rc != -ENOENT)
+			say(check, TTI_SETTINGS_NAME, "cannot be used: %s",
+			    tt_strerror(check->ring.set_rc));
+		return;
+	}
+	if (fstat(check->ring.set_fd, &st) < 0 ||
+	    tti_pread_all(check->ring.set_fd, page, sizeof(page), 0) < 0) {
+		say(check, TTI_SETTINGS_NAME, "too short or unreadable");
+		return;
+	}
+	if (tti_settings_check(page, (uint64_t)st.st_size, "x", &err) < 0 ||
+	    tti_settings_pick(page, &picked, NULL, "x", &err) < 0) {
+		say(check, TTI_SETTINGS_NAME, "%s", err.text + 3);
+		return;
+	}
+	check_zeros(check, page, sizeof(struct tti_settings_header), TTI_SETTINGS_OFF);
+	check_zeros(check, page, TTI_SETTINGS_OFF + sizeof(picked),
+		    TTI_SETTINGS_OFF + TTI_SETTINGS_STRIDE);
+	check_zeros(check, page, TTI_SETTINGS_OFF + TTI_SETTINGS_STRIDE + sizeof(picked),
+		    TTI_WORDS_OFF);
+}
+
+static void check_entries(struct check *check)
+{
+	uint64_t count = tti_ring_entry_count(&check->ring);
+
+	for (uint64_t i = 0; i < count; i++) {
+		const struct tti_entry *entry = tti_ring_entry(&check->ring, i);
+		uint64_t name = tti_entry_name(entry);
+
+		if (name != 0 && tti_ring_find_entry(&check->ring, name) != i)
+			say(check, TTI_SETTINGS_NAME,
+			    "entries %" PRIu64 " and %" PRIu64 " are both of file %" PRIu64,
+			    tti_ring_find_entry(&check->ring, name), i, name);
+		if (name != 0 && tti_entry_claimed_by(entry) == 0)
+			say(check, TTI_SETTINGS_NAME, "entry %" PRIu64 " of file %" PRIu64
+			    " counts as free", i, name);
+	}
+}
+
+/* A file against its entry: both were final when the manifest named a newer one. */
+static void check_entry(struct check *check, const struct tti_ring_item *item,
+			const char *file_name, uint64_t end)
+{
+	uint64_t idx = tti_ring_find_entry(&check->ring, item->name), rows, base;
+	const struct tti_entry *entry;
+
+	if (idx == TTI_NO_ENTRY || item->merged) {
+		check->next_base = TTI_ROWS_UNKNOWN;
+		return;
+	}
+	entry = tti_ring_entry(&check->ring, idx);
+	rows = tti_field_load(&entry->rows);
+	base = tti_field_load(&entry->base);
+	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end)
+		say(check, file_name,
+		    "has %" PRIu64 " rows, its entry says %" PRIu64 " at seal", end, rows);
+	if (check->next_base != TTI_ROWS_UNKNOWN && base != TTI_ROWS_UNKNOWN &&
+	    base < check->next_base)
+		say(check, file_name,
+		    "begins at row %" PRIu64 " of the ring, the file before ends at %" PRIu64,
+		    base, check->next_base);
+	/* the next file was numbered by what was noted at the seal */
+	check->next_base = base == TTI_ROWS_UNKNOWN
+				   ? base
+				   : base + (rows == TTI_ROWS_UNKNOWN ? end : rows);
+}
+
+static void check_file(struct check *check, const struct tti_ring_item *item)
+{
+	char file_name[TTI_RING_NAME_BYTES];
+	struct tti_live live = TTI_LIVE_EMPTY;
+	struct tt_error err;
+	uint64_t start, end;
+	int rc = tti_ring_open_file(&check->ring, item->name, item->merged, false, true, &live,
+				    &err);
+
+	tti_ring_format_name(file_name, item->name, item->merged);
+	if (rc == TT_OK)
+		rc = tti_live_bounds(&live, &start, &end, &err);
+	if (rc == TT_OK && !check->rows.dtype) {
+		check_entry(check, item, file_name, end);
+		check->rows = live.npy;
+		live.npy = (struct tti_npy){ 0 }; /* taken over */
+	} else if (rc == TT_OK) {
+		check_entry(check, item, file_name, end);
+		if (!tti_ring_same_rows(&check->rows, &live.npy))
+			say(check, file_name, "its rows are %s, those before %s",
+			    tt_dtype_descr(live.npy.dtype), tt_dtype_descr(check->rows.dtype));
+	} else if (rc != -ENOENT &&
+		   (item->sealed ||
+		    tti_ring_find_entry(&check->ring, item->name) != TTI_NO_ENTRY)) {
+		say(check, file_name, "%s", words_of(check, &err, file_name));
+		check->next_base = TTI_ROWS_UNKNOWN;
+	}
+	tti_live_close(&live);
+}
+
+int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
+		   struct tt_error *err)
+{
+	struct check check = { .ring = TTI_RING_EMPTY, .fn = fn, .ctx = ctx,
+			       .next_base = TTI_ROWS_UNKNOWN };
+	tti_auto_names queue = { 0 };
+	tti_auto_items items = { 0 };
+	int rc = tti_ring_open(&check.ring, dir, false, err);
+
+	if (rc < 0)
+		return rc;
+	check_manifest(&check, &queue);
+	check_settings(&check);
+	check_entries(&check);
+	rc = tti_ring_list(&check.ring, &items, err);
+	if (rc == TT_E_DAMAGED) { /* said already: look at the files by the directory alone */
+		tti_map_close(&check.ring.lock);
+		rc = tti_ring_list(&check.ring, &items, err);
+	}
+	check_names(&check, &queue, &items);
+	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
+		if (items.at[i].published && !items.at[i].shadowed)
+			check_file(&check, &items.at[i]);
+	tti_npy_fini(&check.rows);
+	tti_ring_close(&check.ring);
+	if (rc == TT_OK && found_out)
+		*found_out = check.found;
+	return rc;
+}
