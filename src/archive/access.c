@@ -56,7 +56,7 @@ int tti_access_put_in_place(struct tti_access *access, struct tt_error *err)
 	int rc = tti_step_put_in_place(access->dir, access->temporary, name);
 
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: %s", access->path,
+		return tti_fail(err, rc, "%s: %s", access->shown,
 				rc == -EEXIST ? "was made by another process meanwhile" :
 						tt_strerror(rc));
 	access->is_new = false;
@@ -64,7 +64,7 @@ int tti_access_put_in_place(struct tti_access *access, struct tt_error *err)
 	return rc < 0 ? tti_fail(err, rc,
 				 "%s: in place, but its directory could not be synced (%s): "
 				 "whether it survives a power loss is unknown",
-				 access->path, tt_strerror(rc)) :
+				 access->shown, tt_strerror(rc)) :
 			TT_OK;
 }
 
@@ -76,7 +76,7 @@ static int refuse_network(const struct tti_access *access, const struct tti_driv
 	return tti_fail(err, TT_E_UNSUPPORTED,
 			"%s: on a network file system, where its locks do not protect it; copy it "
 			"to a local one, or force it when no other machine writes it",
-			access->path);
+			access->shown);
 }
 
 /* Both locks of a run.  START_OVER, TT_OK, or TT_E_BUSY once the time is over. */
@@ -86,13 +86,13 @@ static int lock_for_run(struct tti_access *access, int64_t deadline_ns, struct t
 	int rc = tti_wait_for_lock(tti_try_run_lock, access->fd, deadline_ns);
 
 	if (rc == TT_E_BUSY)
-		return tti_fail_busy(err, access->path, access->fd);
+		return tti_fail_busy(err, access->shown, access->fd);
 	if (rc == TT_OK)
 		rc = tti_wait_for_lock(tti_try_flock_exclusive, access->fd, deadline_ns);
 	if (rc == TT_E_BUSY)
-		return tti_fail_in_use(err, access->path, access->fd);
+		return tti_fail_in_use(err, access->shown, access->fd);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, access->path, "lock");
+		return tti_fail_sys(err, rc, access->shown, "lock");
 	if (!access->is_new && !tti_same_inode(access->fd, access->dir, name))
 		return START_OVER;
 	tti_lock_put_pid(access->fd); /* only for other processes' messages */
@@ -114,7 +114,7 @@ static int settle_journal(struct tti_access *access, struct tt_error *err)
 			tti_access_note(access,
 					"%s: another program changed it after an interrupted "
 					"commit, which is lost; its journal is kept as %s",
-					access->path, aside);
+					access->shown, aside);
 		return rc;
 	}
 	if (rc == TTI_JOURNAL_PENDING) {
@@ -122,9 +122,17 @@ static int settle_journal(struct tti_access *access, struct tt_error *err)
 		if (rc < 0)
 			return rc;
 		tti_access_note(access, "%s: an interrupted commit was completed from its journal",
-				access->path);
+				access->shown);
 	}
 	return tti_journal_finish(&access->place, err);
+}
+
+static int name_journal(struct tti_access *access, struct tt_error *err)
+{
+	access->place.dir = access->dir;
+	access->place.archive = access->fd;
+	access->place.path = access->shown;
+	return tti_journal_name(&access->place, strrchr(access->path, '/') + 1, err);
 }
 
 static int open_there(struct tti_access *access, int flags, struct tt_error *err)
@@ -134,10 +142,10 @@ static int open_there(struct tti_access *access, int flags, struct tt_error *err
 	access->dir = tti_open_parent(access->path, &parent_name, err);
 	if (access->dir < 0)
 		return access->dir;
-	access->fd = tti_open_regular(access->dir, name, flags, access->path, err);
+	access->fd = tti_open_regular(access->dir, name, flags, access->shown, err);
 	if (access->fd < 0)
 		return access->fd;
-	return tti_journal_name(&access->place, access->dir, access->fd, access->path, err);
+	return name_journal(access, err);
 }
 
 static int open_for_run(struct tti_access *access, const struct tti_driver_opts *opts,
@@ -164,11 +172,11 @@ static int open_new(struct tti_access *access, const struct tti_driver_opts *opt
 	if (access->dir < 0)
 		return access->dir;
 	tti_newfile_sweep(access->dir, name);
-	access->fd = tti_newfile_create(access->dir, name, access->temporary, access->path, err);
+	access->fd = tti_newfile_create(access->dir, name, access->temporary, access->shown, err);
 	if (access->fd < 0)
 		return access->fd;
 	access->is_new = true;
-	rc = tti_journal_name(&access->place, access->dir, access->fd, access->path, err);
+	rc = name_journal(access, err);
 	if (rc == TT_OK)
 		rc = refuse_network(access, opts, err);
 	if (rc == TT_OK) /* nobody else knows the name: no waiting */
@@ -185,6 +193,7 @@ static void try_to_settle(const struct tti_access *reader, const struct tti_driv
 	if (faccessat(reader->dir, reader->place.name, F_OK, 0) < 0)
 		return;
 	settled->path = strdup(reader->path);
+	settled->shown = reader->shown;
 	if (!settled->path || faccessat(reader->dir, ".", W_OK, AT_EACCESS) < 0)
 		return;
 	open_for_run(settled, opts, 0, NULL);
@@ -201,14 +210,14 @@ static int look_through(struct tti_access *access, struct tt_error *err)
 		tti_access_note(access,
 				"%s: an interrupted commit is read from its journal, which this "
 				"process may not apply now",
-				access->path);
+				access->shown);
 	else
 		tti_journal_free(&access->journal);
 	if (rc == TTI_JOURNAL_STALE)
 		tti_access_note(access,
 				"%s: its journal %s is stale: another program changed the archive "
 				"after an interrupted commit, which is lost",
-				access->path, access->place.name);
+				access->shown, access->place.name);
 	return TT_OK;
 }
 
@@ -227,9 +236,9 @@ static int open_reader(struct tti_access *access, const struct tti_driver_opts *
 	tti_access_close(&settled);
 	rc = tti_wait_for_lock(tti_try_flock_shared, access->fd, deadline_ns);
 	if (rc == TT_E_BUSY)
-		return tti_fail_busy(err, access->path, access->fd);
+		return tti_fail_busy(err, access->shown, access->fd);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, access->path, "lock");
+		return tti_fail_sys(err, rc, access->shown, "lock");
 	if (!tti_same_inode(access->fd, access->dir, name))
 		return START_OVER;
 	return look_through(access, err);
@@ -288,6 +297,7 @@ int tti_access_open(struct tti_access *access, const char *path, enum tti_driver
 
 	*access = (struct tti_access)TTI_ACCESS_EMPTY;
 	access->mode = mode;
+	access->shown = path;
 	while ((rc = open_once(access, path, opts, deadline, err)) == START_OVER) {
 		let_go(access);
 		if (tti_clock_monotonic_ns() > deadline)

@@ -19,6 +19,7 @@ struct tti_access {
 	enum tti_driver_mode mode;
 	bool is_new; /* fd is the temporary file, not yet in place */
 	char *path;  /* real path, also of a file that is not there yet */
+	const char *shown; /* as the caller gave it, for messages; not owned */
 	char temporary[256];
 	char notes[1024];
 	struct tti_journal_place place; /* of the journal */

@@ -25,11 +25,11 @@ static int start_io(struct tti_driver *driver, struct tt_error *err)
 	if (driver->disk_size > driver->committed_end && !access->is_new) {
 		rc = tti_step_truncate(access->fd, driver->committed_end);
 		if (rc < 0)
-			return tti_fail_sys(err, rc, access->path, "cutting leftovers");
+			return tti_fail_sys(err, rc, access->shown, "cutting leftovers");
 		driver->disk_size = driver->committed_end;
 	}
 	driver->reserved = driver->disk_size;
-	return tti_io_open(&driver->io, access->fd, access->path, &opts, err);
+	return tti_io_open(&driver->io, access->fd, access->shown, &opts, err);
 }
 
 enum tt_archive_io tti_driver_io_kind(const struct tti_driver *driver)
@@ -52,7 +52,7 @@ static int reserve(struct tti_driver *driver, uint64_t end, struct tt_error *err
 		rc = fallocate(fd, 0, (off_t)driver->reserved, (off_t)(end - driver->reserved));
 	}
 	if (rc < 0 && errno != EOPNOTSUPP)
-		return tti_fail_space(err, -errno, driver->access.path, fd,
+		return tti_fail_space(err, -errno, driver->access.shown, fd,
 				      end - driver->reserved);
 	driver->reserved = rc < 0 ? end : ahead;
 	return TT_OK;
@@ -76,7 +76,7 @@ static int hand_over(struct tti_driver *driver, const struct tti_driver_chunk *c
 	if (rc < 0)
 		return rc;
 	rc = tti_io_write(driver->io, &block);
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.path, driver->access.fd, block.n) :
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd, block.n) :
 			TT_OK;
 }
 
@@ -88,7 +88,7 @@ int tti_driver_put_chunk(struct tti_driver *driver, const struct tti_driver_chun
 	TTI_H5_QUIET;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.path);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
 	rc = start_io(driver, err);
 	if (rc < 0)
 		return rc;
@@ -102,7 +102,7 @@ int tti_driver_put_chunk(struct tti_driver *driver, const struct tti_driver_chun
 	if (!driver->seen || driver->seen_bytes != chunk->n)
 		return tti_fail(err, TT_E_MISUSE,
 				"%s: libhdf5 did not write the chunk's %zu bytes as they are",
-				driver->access.path, chunk->n);
+				driver->access.shown, chunk->n);
 	if (address_out)
 		*address_out = driver->seen_address;
 	return hand_over(driver, chunk, err);
@@ -117,7 +117,7 @@ int tti_driver_drain(struct tti_driver *driver, struct tt_error *err)
 {
 	int rc = driver->io ? tti_io_drain(driver->io) : TT_OK;
 
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.path, driver->access.fd, 0) : TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd, 0) : TT_OK;
 }
 
 int tti_driver_watch(struct tti_driver *driver, haddr_t address, struct tt_error *err)
@@ -125,9 +125,9 @@ int tti_driver_watch(struct tti_driver *driver, haddr_t address, struct tt_error
 	int rc;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.path);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
 	rc = tti_overlay_watch(&driver->overlay, address + driver->superblock.address);
-	return rc < 0 ? tti_fail_sys(err, rc, driver->access.path, NULL) : TT_OK;
+	return rc < 0 ? tti_fail_sys(err, rc, driver->access.shown, NULL) : TT_OK;
 }
 
 static herr_t read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *mask, void *bytes)

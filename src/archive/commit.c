@@ -22,7 +22,7 @@ static int finish_hdf5(struct tti_driver *driver, struct tt_error *err)
 	if (open > 1)
 		return tti_fail(err, TT_E_MISUSE,
 				"%s: %zd HDF5 identifiers are still open at the commit",
-				driver->access.path, open - 1);
+				driver->access.shown, open - 1);
 	if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
 		return tti_driver_fail(driver, err, TT_E_DAMAGED, "flush");
 	driver->file = -1;
@@ -52,7 +52,7 @@ static int extend(struct tti_driver *driver, const struct tti_journal *journal,
 	}
 	if (rc == TT_OK)
 		rc = tti_step_truncate(fd, tti_max_u64(end, driver->disk_size));
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.path, fd, missing) : TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, fd, missing) : TT_OK;
 }
 
 /* All bytes of chunks on disk, then the pages of the overlay over them, composed. */
@@ -85,7 +85,7 @@ static int commit_new(struct tti_driver *driver, struct tti_journal *journal,
 		return rc;
 	rc = tti_step_fsync(access->fd);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, access->path, "fsync");
+		return tti_fail_sys(err, rc, access->shown, "fsync");
 	TTI_FAILPOINT("archive.new.synced");
 	driver->reserved = 0; /* in place it is not to be cut, whatever fails then */
 	return tti_access_put_in_place(access, err);
@@ -121,7 +121,7 @@ static int commit_old(struct tti_driver *driver, struct tti_journal *journal,
 		return rc;
 	rc = tti_step_fdatasync(access->fd);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, access->path, "writing the chunks to disk");
+		return tti_fail_sys(err, rc, access->shown, "writing the chunks to disk");
 	TTI_FAILPOINT("archive.chunks.durable");
 	rc = tti_journal_write(journal, &access->place, &visible, err);
 	if (rc < 0 && !visible)
@@ -162,7 +162,7 @@ int tti_driver_commit(struct tti_driver *driver, struct tt_error *err)
 	TTI_H5_QUIET;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.path);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
 	rc = finish_hdf5(driver, err);
 	if (rc == TT_E_MISUSE)
 		return rc;

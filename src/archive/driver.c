@@ -58,7 +58,7 @@ int tti_driver_find_superblock(struct tti_driver *driver, struct tt_error *err)
 	int rc = tti_superblock_find(&driver->superblock, driver->eof, read_seen, driver, err);
 
 	if (rc < 0)
-		return tti_fail_in(err, rc, "%s", driver->access.path);
+		return tti_fail_in(err, rc, "%s", driver->access.shown);
 	return TT_OK;
 }
 
@@ -69,7 +69,7 @@ static int check_length(struct tti_driver *driver, struct tt_error *err)
 	if (rc == TT_OK && driver->superblock.end > driver->eof)
 		return tti_fail(err, TT_E_DAMAGED,
 				"%s: truncated: it has %llu bytes, its HDF5 superblock says %llu",
-				driver->access.path, (unsigned long long)driver->eof,
+				driver->access.shown, (unsigned long long)driver->eof,
 				(unsigned long long)driver->superblock.end);
 	return rc;
 }
@@ -95,12 +95,12 @@ static int prepare(struct tti_driver *driver, struct tt_error *err)
 	int rc;
 
 	if (fstat(access->fd, &st) < 0)
-		return tti_fail_sys(err, -errno, access->path, "fstat");
+		return tti_fail_sys(err, -errno, access->shown, "fstat");
 	driver->disk_size = driver->eof = (uint64_t)st.st_size;
 	if (access->read_through) {
 		rc = tti_journal_lay(&access->journal, &driver->overlay);
 		if (rc < 0)
-			return tti_fail_sys(err, rc, access->path, "journal");
+			return tti_fail_sys(err, rc, access->shown, "journal");
 		driver->eof = access->journal.head.end_after;
 	}
 	if (access->is_new)
@@ -113,8 +113,12 @@ static int prepare(struct tti_driver *driver, struct tt_error *err)
 static int open_driver(struct tti_driver *driver, const char *path, enum tti_driver_mode mode,
 		       struct tt_error *err)
 {
-	int rc = tti_access_open(&driver->access, path, mode, &driver->opts, err);
+	int rc;
 
+	driver->shown = strdup(path);
+	if (!driver->shown)
+		return tti_fail_sys(err, -ENOMEM, path, NULL);
+	rc = tti_access_open(&driver->access, driver->shown, mode, &driver->opts, err);
 	if (rc == TT_OK)
 		rc = prepare(driver, err);
 	if (rc == TT_OK)
@@ -168,6 +172,7 @@ void tti_driver_abort(struct tti_driver *driver)
 void tti_driver_free(struct tti_driver *driver)
 {
 	tti_overlay_clear(&driver->overlay);
+	free(driver->shown);
 	free(driver);
 }
 
@@ -222,9 +227,9 @@ int tti_driver_fail(struct tti_driver *driver, struct tt_error *err, int code, c
 
 	driver->failed = TT_OK;
 	if (failed == TT_OK)
-		return tti_h5_fail(err, code, driver->access.path, what);
+		return tti_h5_fail(err, code, driver->access.shown, what);
 	H5Eclear2(H5E_DEFAULT);
-	return tti_fail(err, failed, "%s: %s: %s: %s", driver->access.path, what,
+	return tti_fail(err, failed, "%s: %s: %s: %s", driver->access.shown, what,
 			driver->failed_what, tt_strerror(failed));
 }
 
@@ -236,10 +241,10 @@ int tti_driver_pread(struct tti_driver *driver, uint64_t address, void *bytes, s
 	if (address > driver->eof || n > driver->eof - address)
 		return tti_fail(err, TT_E_DAMAGED,
 				"%s: %zu bytes at %llu lie past the end of the file, %llu",
-				driver->access.path, n, (unsigned long long)address,
+				driver->access.shown, n, (unsigned long long)address,
 				(unsigned long long)driver->eof);
 	rc = read_seen(driver, address, bytes, n);
-	return rc < 0 ? tti_fail_sys(err, rc, driver->access.path, "read") : TT_OK;
+	return rc < 0 ? tti_fail_sys(err, rc, driver->access.shown, "read") : TT_OK;
 }
 
 bool tti_driver_is_plain(const struct tti_driver *driver, uint64_t address, uint64_t n)

@@ -20,6 +20,7 @@ enum tti_driver_phase {
 };
 
 struct tti_driver {
+	char *shown; /* access.shown */
 	struct tti_access access;
 	enum tti_driver_phase phase;
 	struct tti_driver_opts opts;

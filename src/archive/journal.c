@@ -27,21 +27,15 @@ void tti_journal_free(struct tti_journal *journal)
 	tti_close_fd(&journal->fd);
 }
 
-int tti_journal_name(struct tti_journal_place *place, int dir, int archive, const char *path,
-		     struct tt_error *err)
+int tti_journal_name(struct tti_journal_place *place, const char *name, struct tt_error *err)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
 	/* room for the longest that is made of it, "<name>-journal.stale-<time>" */
 	size_t longest = sizeof("-journal.stale-20260101T000000.000000000") - 1;
 
 	if (strlen(name) + longest > 255)
 		return tti_fail(err, -ENAMETOOLONG,
 				"%s: the name is too long: its journal's would exceed 255 bytes",
-				path);
-	place->dir = dir;
-	place->archive = archive;
-	place->path = path;
+				place->path);
 	snprintf(place->name, sizeof(place->name), "%.200s-journal", name);
 	snprintf(place->temporary, sizeof(place->temporary), "%.200s-journal.tmp", name);
 	return TT_OK;

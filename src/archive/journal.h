@@ -81,8 +81,8 @@ struct tti_journal_place {
 	const char *path; /* of the archive, for messages */
 	char name[256], temporary[256]; /* "<archive>-journal", "-journal.tmp" */
 };
-int tti_journal_name(struct tti_journal_place *place, int dir, int archive, const char *path,
-		     struct tt_error *err);
+/* From the archive's name in its directory; the other fields are the caller's. */
+int tti_journal_name(struct tti_journal_place *place, const char *name, struct tt_error *err);
 
 /* From the overlay, over what the archive holds now, as the file will be: end_after bytes.
  * head.base_length, end_before and end_after are the caller's. */

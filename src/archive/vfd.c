@@ -198,7 +198,7 @@ int tti_vfd_attach(struct tti_driver *driver, struct tt_error *err)
 
 	driver->class_id = H5FDregister(&vfd_class);
 	if (driver->class_id < 0)
-		return tti_h5_fail(err, TT_E_UNSUPPORTED, driver->access.path, "file driver");
+		return tti_h5_fail(err, TT_E_UNSUPPORTED, driver->access.shown, "file driver");
 	driver->fapl = H5Pcreate(H5P_FILE_ACCESS);
 	good = driver->fapl >= 0 && H5Pset_driver(driver->fapl, driver->class_id, &info) >= 0 &&
 	       /* what every release reads, whatever the default of this one */
@@ -207,7 +207,7 @@ int tti_vfd_attach(struct tti_driver *driver, struct tt_error *err)
 	       H5Pset_alignment(driver->fapl, 65536, TTI_IO_ALIGN) >= 0 &&
 	       H5Pset_fclose_degree(driver->fapl, H5F_CLOSE_STRONG) >= 0;
 	if (!good)
-		return tti_h5_fail(err, -ENOMEM, driver->access.path, "file access properties");
+		return tti_h5_fail(err, -ENOMEM, driver->access.shown, "file access properties");
 	return TT_OK;
 }
 

@@ -19,6 +19,19 @@ tests_archive_test_io_SOURCES = tests/archive/test_io.c
 tests_archive_test_io_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_io_LDADD = $(TEST_LIBS)
 
+# the file driver; the crash tests on the rooms with failpoints
+check_PROGRAMS += tests/archive/test_driver tests/archive/test_crash
+TESTS += tests/archive/test_driver tests/archive/test_crash tests/archive/driver_h5py.t
+EXTRA_DIST += tests/archive/driver_h5py.t
+tests_archive_test_driver_SOURCES = tests/archive/test_driver.c \
+	tests/archive/commit_model.c tests/archive/commit_model.h
+tests_archive_test_driver_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_driver_LDADD = $(TEST_LIBS)
+tests_archive_test_crash_SOURCES = tests/archive/test_crash.c \
+	tests/archive/commit_model.c tests/archive/commit_model.h
+tests_archive_test_crash_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_crash_LDADD = libttfail.la $(TT_ARCHIVE_LIBS) $(CHECK_LIBS)
+
 # committing
 check_PROGRAMS += tests/archive/test_rules
 TESTS += tests/archive/test_rules
