@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are never
- * written; types without padding cost nothing, others one store a gap, whatever their
- * nesting, since appending runs through here. */
+/* Padding: the bytes of a row that belong to no leaf.  Invariant: bytes of leaves are
+ * never written.  Appending runs through here, so types without padding cost nothing and
+ * others one store a gap, whatever their nesting. */
 #include "format/dtype.h"
 
 #include <errno.h>
