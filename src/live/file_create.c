@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,11 +15,6 @@
 #include "base/failpoint.h"
 #include "base/fs.h"
 #include "base/num.h"
-
-static int refuse_existing(const struct tti_place *place, struct tt_error *err)
-{
-	return tti_fail(err, -EEXIST, "%s: exists already", place->path);
-}
 
 /* ---- if_same ---- */
 
@@ -110,53 +104,22 @@ static int fill(int fd, const char *path, const struct tt_dtype *dtype,
 	return rc < 0 ? tti_fail_sys(err, rc, path, "write") : TT_OK;
 }
 
-/* Give an unnamed file its name: TT_OK, -EEXIST, or -ENOTSUP without /proc. */
-static int name_unnamed(int fd, const struct tti_place *place)
+static int make_and_link(const struct tti_place *place, const struct tt_dtype *dtype,
+			 const struct tt_file_create_opts *opts, struct tt_error *err)
 {
-	char self[64];
+	struct tti_new_file file = TTI_NEW_FILE_EMPTY;
+	int rc = tti_place_new(place, &file, err);
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, self, place->dirfd, place->name, AT_SYMLINK_FOLLOW) == 0)
-		return TT_OK;
-	return errno == ENOENT ? -ENOTSUP : -errno;
-}
-
-static int create_unnamed(const struct tti_place *place, const struct tt_dtype *dtype,
-			  const struct tt_file_create_opts *opts, struct tt_error *err)
-{
-	tti_auto_fd fd = openat(place->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-	int rc;
-
-	if (fd < 0)
-		return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ?
-			       -ENOTSUP :
-			       tti_fail_sys(err, -errno, place->path, NULL);
-	rc = fill(fd, place->path, dtype, opts, err);
-	if (rc < 0)
-		return rc;
+	if (rc == TT_OK)
+		rc = fill(file.fd, place->path, dtype, opts, err);
 	TTI_FAILPOINT("file.create.before_link");
-	rc = name_unnamed(fd, place);
+	if (rc < 0) {
+		tti_place_drop(place, &file);
+		return rc;
+	}
+	rc = tti_place_link(place, &file, err);
 	TTI_FAILPOINT("file.create.linked");
-	return rc < 0 && rc != -ENOTSUP ? tti_fail_sys(err, rc, place->path, NULL) : rc;
-}
-
-/* Where files without a name are not supported: a temporary name, removed on any failure. */
-static int create_named(const struct tti_place *place, const struct tt_dtype *dtype,
-			const struct tt_file_create_opts *opts, struct tt_error *err)
-{
-	char tmp[64];
-	tti_auto_fd fd = -1;
-	int rc;
-
-	snprintf(tmp, sizeof(tmp), ".ticktail-create-%ld.new", (long)getpid());
-	fd = openat(place->dirfd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return tti_fail_sys(err, -errno, place->path, NULL);
-	rc = fill(fd, place->path, dtype, opts, err);
-	if (rc == TT_OK && linkat(place->dirfd, tmp, place->dirfd, place->name, 0) < 0)
-		rc = tti_fail_sys(err, -errno, place->path, NULL);
-	unlinkat(place->dirfd, tmp, 0);
-	return rc;
+	return rc < 0 ? rc : tti_place_sync(place, err);
 }
 
 static int create(const struct tti_place *place, const struct tt_dtype *dtype,
@@ -173,13 +136,8 @@ static int create(const struct tti_place *place, const struct tt_dtype *dtype,
 				place->path, opts->row_count, opts->capacity);
 	/* before space is reserved for nothing; the link decides */
 	if (fstatat(place->dirfd, place->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return refuse_existing(place, err);
-	rc = create_unnamed(place, dtype, opts, err);
-	if (rc == -ENOTSUP)
-		rc = create_named(place, dtype, opts, err);
-	if (rc == -EEXIST)
-		return refuse_existing(place, err);
-	return rc < 0 ? rc : tti_place_sync(place, err);
+		return tti_fail(err, -EEXIST, "%s: exists already", place->path);
+	return make_and_link(place, dtype, opts, err);
 }
 
 int tt_file_create(const char *path, const struct tt_dtype *dtype,

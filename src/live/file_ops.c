@@ -157,21 +157,20 @@ static int copy_file(const struct tti_live *live, int fd, const char *dest,
 static int backup_to(const struct tt_file *file, const struct tti_place *to,
 		     struct tt_error *err)
 {
-	char tmp[64];
-	tti_auto_fd fd = -1;
-	int rc;
+	struct tti_new_file copy = TTI_NEW_FILE_EMPTY;
+	int rc = tti_place_new(to, &copy, err);
 
-	snprintf(tmp, sizeof(tmp), ".ticktail-backup-%ld.new", (long)getpid());
-	fd = openat(to->dirfd, tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (fd < 0)
-		return tti_fail_sys(err, -errno, to->path, NULL);
-	rc = copy_file(&file->live, fd, to->path, err);
+	if (rc == TT_OK)
+		rc = copy_file(&file->live, copy.fd, to->path, err);
 	TTI_FAILPOINT("file.backup.filled");
-	if (rc == TT_OK && fsync(fd) < 0)
+	if (rc == TT_OK && fsync(copy.fd) < 0)
 		rc = tti_fail_sys(err, -errno, to->path, "fsync");
-	if (rc == TT_OK && linkat(to->dirfd, tmp, to->dirfd, to->name, 0) < 0)
-		rc = tti_fail_sys(err, -errno, to->path, NULL);
-	unlinkat(to->dirfd, tmp, 0);
+	if (rc < 0) {
+		tti_place_drop(to, &copy);
+		return rc;
+	}
+	rc = tti_place_link(to, &copy, err);
+	TTI_FAILPOINT("file.backup.linked");
 	return rc < 0 ? rc : tti_place_sync(to, err);
 }
 

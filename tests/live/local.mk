@@ -29,4 +29,12 @@ tests_live_test_file_threads_SOURCES = tests/live/test_file_threads.c $(LIVE_TES
 tests_live_test_file_threads_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_threads_LDADD = $(LIVE_TEST_LIBS)
 
+# The build with failpoints; the names that the test walks through are in one list.
+check_PROGRAMS += tests/live/crash_file
+TESTS += tests/live/crash_file tests/live/crash_names.t
+EXTRA_DIST += tests/live/crash_file.names tests/live/crash_names.t
+tests_live_crash_file_SOURCES = tests/live/crash_file.c $(LIVE_TEST_SOURCES)
+tests_live_crash_file_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_crash_file_LDADD = libttfail.la $(CHECK_LIBS)
+
 include tests/live/ring.mk
