@@ -21,9 +21,25 @@ libttarchive_la_SOURCES += \
 
 # committing
 libttarchive_la_SOURCES += \
+	src/archive/archiver.c \
+	src/archive/bands.c src/archive/bands.h \
+	src/archive/crew.c src/archive/crew.h \
 	src/archive/dedup.c src/archive/dedup.h \
+	src/archive/deposit.c src/archive/deposit.h \
+	src/archive/h5put.c src/archive/h5put.h \
+	src/archive/hashes.c src/archive/hashes.h \
+	src/archive/history.c src/archive/history.h \
+	src/archive/holds.c \
+	src/archive/item.c \
+	src/archive/ledger.c src/archive/ledger.h \
 	src/archive/names.c src/archive/names.h \
-	src/archive/timefield.c src/archive/timefield.h
+	src/archive/plan.c src/archive/plan.h \
+	src/archive/removal.c src/archive/removal.h \
+	src/archive/slots.c src/archive/slots.h \
+	src/archive/sources.c src/archive/sources.h \
+	src/archive/timefield.c src/archive/timefield.h \
+	src/archive/vds.c src/archive/vds.h \
+	src/archive/versiongroup.c src/archive/versiongroup.h
 # reading
 libttarchive_la_SOURCES += \
 	src/archive/backup.c \

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows of the ledger count.  Invariant: a row of a file is called archived only if it
+ * lies in the version's dataset, as far as the ledger and the chain of versions can tell; in
+ * doubt it is archived again rather than lost. */
+#include "archive/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/dataset.h"
+#include "archive/names.h"
+#include "base/error.h"
+#include "base/num.h"
+
+uint64_t tti_block_rows(uint64_t rows, uint64_t row_bytes)
+{
+	uint64_t fit = TTI_BLOCK_BYTES / row_bytes;
+
+	return tti_min_u64(rows, fit ? fit : 1);
+}
+
+static void mark_chain(struct tti_history *history, size_t at)
+{
+	const struct tti_versions *versions = history->versions;
+
+	/* each version once: a loop of prev_versions, however it came to be, ends */
+	while (at != TTI_NO_VERSION && !history->in_chain[at]) {
+		history->in_chain[at] = true;
+		at = versions->items[at].prev ? tti_versions_find(versions, versions->items[at].prev)
+					      : TTI_NO_VERSION;
+	}
+}
+
+int tti_history_open(struct tti_history *out, struct tti_driver *driver,
+		     const struct tti_versions *versions, const struct tti_ledger *ledger,
+		     const char *version, struct tt_error *err)
+{
+	*out = (struct tti_history){ .driver = driver, .versions = versions, .ledger = ledger,
+				     .version = version };
+	out->in_chain = calloc(versions->count + 1, sizeof(*out->in_chain));
+	if (!out->in_chain)
+		return tti_fail(err, -ENOMEM, "versions: out of memory");
+	if (strcmp(version, TTI_FIRST_VERSION) != 0)
+		mark_chain(out, tti_versions_find(versions, version));
+	return tti_hasher_new(&out->hasher, err);
+}
+
+void tti_history_close(struct tti_history *history)
+{
+	free(history->in_chain);
+	free(history->dataset);
+	tti_hasher_free(&history->hasher);
+	*history = (struct tti_history){ 0 };
+}
+
+bool tti_version_descends(const struct tti_versions *versions, const char *version,
+			  const char *above)
+{
+	size_t at = tti_versions_find(versions, version);
+
+	/* no chain is longer than there are versions */
+	for (size_t left = versions->count; left > 0 && at != TTI_NO_VERSION; left--) {
+		if (strcmp(versions->items[at].name, above) == 0)
+			return true;
+		at = versions->items[at].prev ? tti_versions_find(versions, versions->items[at].prev)
+					      : TTI_NO_VERSION;
+	}
+	return false;
+}
+
+/* The version of a row, if it is still the one it was. */
+static size_t version_of(const struct tti_versions *versions, const struct tti_ledger_row *row)
+{
+	size_t at = *row->version ? tti_versions_find(versions, row->version) : TTI_NO_VERSION;
+
+	if (at != TTI_NO_VERSION && versions->items[at].timestamp
+	    && strcmp(versions->items[at].timestamp, row->timestamp) == 0)
+		return at;
+	return TTI_NO_VERSION;
+}
+
+size_t tti_history_newest(const struct tti_versions *versions, const struct tti_ledger *ledger)
+{
+	for (size_t i = ledger->stored; i-- > 0;) {
+		size_t at = version_of(versions, &ledger->rows[i]);
+
+		if (at != TTI_NO_VERSION && versions->items[at].committed)
+			return at;
+	}
+	return TTI_NO_VERSION;
+}
+
+int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t *out,
+		     struct tt_error *err)
+{
+	struct tt_dataset *open;
+	int rc;
+
+	if (!history->dataset || strcmp(history->dataset, dataset) != 0) {
+		free(history->dataset);
+		history->dataset = NULL;
+		history->dataset_rows = 0;
+		rc = strcmp(history->version, TTI_FIRST_VERSION) == 0
+			     ? TT_E_RANGE
+			     : tti_dataset_open(&open, history->driver, history->version, dataset,
+						err);
+		if (rc < 0 && rc != TT_E_RANGE)
+			return rc;
+		if (rc == TT_OK) {
+			history->dataset_rows = open->grid.shape[0];
+			tt_dataset_close(open);
+		}
+		history->dataset = strdup(dataset);
+	}
+	*out = history->dataset_rows;
+	return TT_OK;
+}
+
+/* ---- Which rows count ---- */
+
+static bool same_rows_of_file(const struct tti_ledger_row *a, const struct tti_ledger_row *b)
+{
+	return tti_digest_equal(&a->source, &b->source) && strcmp(a->file, b->file) == 0
+	       && a->file_row == b->file_row && a->rows == b->rows;
+}
+
+/* Another file's rows were put where these had been before their version was deleted. */
+static bool is_overwritten(const struct tti_history *history, size_t index)
+{
+	const struct tti_ledger_row *row = &history->ledger->rows[index];
+
+	for (size_t i = index + 1; i < history->ledger->stored; i++) {
+		const struct tti_ledger_row *later = &history->ledger->rows[i];
+		size_t at;
+
+		if (strcmp(later->dataset, row->dataset) != 0
+		    || later->first_row >= row->first_row + row->rows
+		    || row->first_row >= later->first_row + later->rows
+		    || same_rows_of_file(row, later))
+			continue;
+		at = version_of(history->versions, later);
+		if (at == TTI_NO_VERSION || history->in_chain[at])
+			return true;
+	}
+	return false;
+}
+
+static int counts(struct tti_history *history, size_t index, bool *out, struct tt_error *err)
+{
+	const struct tti_ledger_row *row = &history->ledger->rows[index];
+	size_t at = version_of(history->versions, row);
+	uint64_t rows;
+	int rc;
+
+	*out = at != TTI_NO_VERSION && history->in_chain[at];
+	if (at != TTI_NO_VERSION)
+		return TT_OK;
+	rc = tti_history_rows(history, row->dataset, &rows, err);
+	if (rc == TT_OK)
+		*out = rows >= row->first_row + row->rows && !is_overwritten(history, index);
+	return rc;
+}
+
+/* ---- Whether they speak of this file ---- */
+
+static int not_the_file(const struct tti_item *item, const struct tti_ledger_row *row,
+			struct tt_error *err)
+{
+	return tti_fail(err, TT_E_MISMATCH,
+			"%s: is not the file archived before: its rows %" PRIu64 "-%" PRIu64
+			" are not those in version %s, dataset '%.200s'; archive it under another "
+			"name with --dataset",
+			item->path, row->file_row, row->file_row + row->rows - 1, row->version,
+			row->dataset);
+}
+
+static int block_matches(struct tti_history *history, struct tti_item *item, uint64_t first,
+			 uint64_t rows, const struct tti_digest *digest, bool *out,
+			 struct tt_error *err)
+{
+	struct tti_digest now;
+	int rc;
+
+	if (first < item->start)
+		return TT_OK; /* the file does not have these rows any more */
+	rc = tti_item_digest(item, history->hasher, first, rows, &now, err);
+	if (rc == TT_OK)
+		*out &= tti_digest_equal(&now, digest);
+	return rc;
+}
+
+static int matches(struct tti_history *history, struct tti_item *item,
+		   const struct tti_ledger_row *row, bool *out, struct tt_error *err)
+{
+	uint64_t end = row->file_row + row->rows;
+	int rc;
+
+	*out = item->end >= end;
+	if (!*out)
+		return TT_OK;
+	rc = block_matches(history, item, row->file_row, row->block_rows, &row->first_digest, out,
+			   err);
+	if (rc == TT_OK && *out)
+		rc = block_matches(history, item, end - row->block_rows, row->block_rows,
+				   &row->last_digest, out, err);
+	return rc;
+}
+
+/* The ring's own id, or zero for what was archived before the ring had one (or has one that
+ * cannot be read); then the digests alone decide. */
+static bool may_be(const struct tti_item *item, const struct tti_ledger_row *row, bool any_dataset)
+{
+	if (!any_dataset && strcmp(row->dataset, item->dataset) != 0)
+		return false;
+	return tti_digest_equal(&row->source, &item->source_id)
+	       || (item->in_ring && tti_digest_is_zero(&row->source));
+}
+
+/* 1: the row counts and is about this file. */
+static int is_about(struct tti_history *history, struct tti_item *item, size_t index,
+		    bool any_dataset, struct tt_error *err)
+{
+	const struct tti_ledger_row *row = &history->ledger->rows[index];
+	bool yes = false;
+	int rc;
+
+	if (!may_be(item, row, any_dataset))
+		return 0;
+	rc = counts(history, index, &yes, err);
+	if (rc < 0 || !yes)
+		return rc;
+	rc = matches(history, item, row, &yes, err);
+	if (rc < 0 || yes)
+		return rc < 0 ? rc : 1;
+	return tti_digest_equal(&row->source, &item->source_id) ? not_the_file(item, row, err) : 0;
+}
+
+int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
+		     tti_counting_fn *fn, void *ctx, struct tt_error *err)
+{
+	size_t first, count = tti_ledger_find(history->ledger, item->file, &first);
+	int rc = count ? tti_item_open(item, err) : TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && i < count; i++) {
+		size_t index = history->ledger->by_file[first + i];
+
+		rc = is_about(history, item, index, any_dataset, err);
+		if (rc == 1)
+			rc = fn(ctx, &history->ledger->rows[index], err);
+	}
+	tti_item_close(item);
+	return rc;
+}
+
+/* ---- What is missing ---- */
+
+void tti_ranges_fini(struct tti_ranges *ranges)
+{
+	free(ranges->items);
+	*ranges = (struct tti_ranges){ 0 };
+}
+
+static int add_range(struct tti_ranges *ranges, uint64_t first, uint64_t end, struct tt_error *err)
+{
+	if (ranges->count == ranges->room) {
+		size_t room = ranges->room ? ranges->room * 2 : 8;
+		void *grown = realloc(ranges->items, room * sizeof(*ranges->items));
+
+		if (!grown)
+			return tti_fail(err, -ENOMEM, "ranges of rows: out of memory");
+		ranges->items = grown;
+		ranges->room = room;
+	}
+	ranges->items[ranges->count++] = (struct tti_range){ first, end };
+	return TT_OK;
+}
+
+static int collect(void *ctx, const struct tti_ledger_row *row, struct tt_error *err)
+{
+	return add_range(ctx, row->file_row, row->file_row + row->rows, err);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct tti_range *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+int tti_history_missing(struct tti_history *history, struct tti_item *item, bool any_dataset,
+			struct tti_ranges *out, struct tt_error *err)
+{
+	struct tti_ranges held = { 0 };
+	uint64_t at = item->start;
+	int rc = tti_history_each(history, item, any_dataset, collect, &held, err);
+
+	*out = (struct tti_ranges){ 0 };
+	if (rc == TT_OK && held.count > 1)
+		qsort(held.items, held.count, sizeof(*held.items), by_first);
+	for (size_t i = 0; rc == TT_OK && i < held.count && at < item->end; i++) {
+		if (held.items[i].first > at)
+			rc = add_range(out, at, tti_min_u64(held.items[i].first, item->end), err);
+		at = tti_max_u64(at, held.items[i].end);
+	}
+	if (rc == TT_OK && at < item->end)
+		rc = add_range(out, at, item->end, err);
+	tti_ranges_fini(&held);
+	return rc;
+}

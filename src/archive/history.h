@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a file is in the archive already, as seen from one version.
+ *
+ * A row of the ledger counts when its version is that version or an ancestor of it.  When its
+ * version was deleted, it counts when the version's dataset still reaches over the rows and
+ * no later row of the ledger put others there.  What a counting row says about a file must be
+ * true of the file: the digests of its first and last block are compared. */
+#ifndef TTI_HISTORY_H
+#define TTI_HISTORY_H
+
+#include "archive/bands.h"
+#include "archive/driver.h"
+#include "archive/layout.h"
+#include "archive/ledger.h"
+#include "archive/sources.h"
+
+#define TTI_BLOCK_BYTES ((uint64_t)64 << 10) /* of the digests in the ledger */
+
+struct tti_history {
+	struct tti_driver *driver;
+	const struct tti_versions *versions;
+	const struct tti_ledger *ledger;
+	const char *version; /* TTI_FIRST_VERSION: nothing counts */
+	bool *in_chain;	     /* of versions->items */
+	struct tti_hasher *hasher;
+	/* the dataset that was last asked for */
+	char *dataset;
+	uint64_t dataset_rows;
+};
+int tti_history_open(struct tti_history *out, struct tti_driver *driver,
+		     const struct tti_versions *versions, const struct tti_ledger *ledger,
+		     const char *version, struct tt_error *err);
+void tti_history_close(struct tti_history *history); /* accepts a zeroed one */
+
+/* true: version is above, or in the chain of prev_version from it. */
+bool tti_version_descends(const struct tti_versions *versions, const char *version,
+			  const char *above);
+/* The place of the newest version the ledger knows that still exists, or TTI_NO_VERSION. */
+size_t tti_history_newest(const struct tti_versions *versions, const struct tti_ledger *ledger);
+
+/* Rows of a dataset in the version, 0 when it has none such. */
+int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t *out,
+		     struct tt_error *err);
+
+/* Ranges of rows of a file, from 0 of the file, ascending, apart. */
+struct tti_range {
+	uint64_t first, end;
+};
+struct tti_ranges {
+	struct tti_range *items;
+	size_t count, room;
+};
+void tti_ranges_fini(struct tti_ranges *ranges);
+
+/* The rows of item that the archive does not hold in its dataset (any dataset when
+ * any_dataset).  TT_E_MISMATCH when the file is not the one archived before. */
+int tti_history_missing(struct tti_history *history, struct tti_item *item, bool any_dataset,
+			struct tti_ranges *out, struct tt_error *err);
+
+/* Counting rows of the ledger of an item, for those who want to re-read them: called for each
+ * until it returns other than TT_OK. */
+typedef int tti_counting_fn(void *ctx, const struct tti_ledger_row *row, struct tt_error *err);
+int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
+		     tti_counting_fn *fn, void *ctx, struct tt_error *err);
+
+/* Rows of a block in the digests of the ledger. */
+uint64_t tti_block_rows(uint64_t rows, uint64_t row_bytes);
+
+#endif

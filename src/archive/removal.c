@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Invariant: a file goes only after every one of its rows was read back from the archive, as
+ * any reader would, and found equal. */
+#include "archive/removal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/history.h"
+#include "archive/names.h"
+#include "archive/reader.h"
+#include "base/error.h"
+#include "base/num.h"
+
+#define STEP_BYTES ((uint64_t)1 << 20)
+
+static void warn(const struct tt_archive_job *job, const char *path, const char *what)
+{
+	char text[512];
+
+	if (!job->warn)
+		return;
+	snprintf(text, sizeof(text), "%s: not deleted: %s", path, what);
+	job->warn(job->ctx, text);
+}
+
+struct comparing {
+	struct tt_archive *archive;
+	struct tti_history *history;
+	struct tti_item *item;
+	bool is_equal;
+};
+
+/* The version the rows were archived in shows them as they were; it may be gone. */
+static size_t version_of(const struct comparing *c, const struct tti_ledger_row *row)
+{
+	size_t at = tti_versions_find(&c->archive->versions, row->version);
+
+	if (at != TTI_NO_VERSION && c->history->in_chain[at]
+	    && strcmp(c->archive->versions.items[at].timestamp, row->timestamp) == 0)
+		return at;
+	return tti_versions_find(&c->archive->versions, NULL);
+}
+
+static int compare_rows(struct comparing *c, struct tt_dataset *dataset,
+			const struct tti_ledger_row *row, struct tt_error *err)
+{
+	struct tti_item *item = c->item;
+	uint64_t step = tti_min_u64(row->rows, STEP_BYTES / item->row_bytes + 1);
+	tti_auto_free uint8_t *ours = malloc(2 * step * item->row_bytes);
+	uint8_t *theirs = ours + step * item->row_bytes;
+	int rc = TT_OK;
+
+	if (!ours)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
+	for (uint64_t at = 0; rc == TT_OK && c->is_equal && at < row->rows; at += step) {
+		uint64_t n = tti_min_u64(step, row->rows - at);
+
+		rc = tti_item_read(item, row->file_row + at, n, ours);
+		if (rc < 0)
+			return tti_fail_sys(err, rc, item->path, "reading rows");
+		rc = tt_dataset_read(dataset, row->first_row + at, n, theirs, err);
+		/* padding is no data, and the archive has none of it */
+		tt_dtype_clear_padding(item->dtype, ours,
+				       n * (item->row_bytes / tt_dtype_size(item->dtype)));
+		c->is_equal &= rc == TT_OK && memcmp(ours, theirs, n * item->row_bytes) == 0;
+	}
+	return rc;
+}
+
+static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error *err)
+{
+	struct comparing *c = ctx;
+	struct tt_dataset *dataset;
+	int rc;
+
+	if (row->file_row < c->item->start)
+		return TT_OK; /* partly gone from the file; the rest decides */
+	rc = tt_dataset_open(&dataset, c->archive, version_of(c, row), row->dataset, err);
+	if (rc < 0)
+		return rc;
+	if (tt_dataset_info(dataset)->row_bytes != c->item->row_bytes
+	    || tt_dataset_info(dataset)->shape[0] < row->first_row + row->rows)
+		c->is_equal = false;
+	else
+		rc = compare_rows(c, dataset, row, err);
+	tt_dataset_close(dataset);
+	return rc;
+}
+
+static int remove_item(struct tt_archive *archive, struct tti_history *history,
+		       const struct tt_archive_job *job, struct tti_item *item, struct tt_error *err)
+{
+	struct comparing c = { .archive = archive, .history = history, .item = item,
+			       .is_equal = true };
+	struct tti_ranges missing = { 0 };
+	tti_auto_free char *dir = NULL;
+	char *slash;
+	bool whole;
+	int rc;
+
+	if (!item->in_ring || item->queued)
+		return TT_OK;
+	rc = tti_history_missing(history, item, true, &missing, err);
+	whole = missing.count == 0;
+	tti_ranges_fini(&missing);
+	if (rc < 0 || !whole)
+		return rc;
+	rc = tti_history_each(history, item, true, compare, &c, err);
+	if (rc < 0)
+		return rc;
+	if (!c.is_equal) {
+		warn(job, item->path, "its rows are not those that the archive gives back");
+		return TT_OK;
+	}
+	dir = strdup(item->path);
+	if (!dir)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
+	slash = strrchr(dir, '/');
+	*slash = '\0';
+	return tt_ring_remove_file(dir, item->ring_file, err);
+}
+
+int tti_remove_archived(const char *path, const struct tt_archive_job *job,
+			struct tti_sources *sources, struct tt_error *err)
+{
+	struct tt_archive_open_opts opts = TT_ARCHIVE_OPEN_OPTS_INIT;
+	struct tti_history history = { 0 };
+	struct tti_ledger ledger = { 0 };
+	struct tt_archive *archive;
+	int rc;
+
+	opts.apply_wait_ns = job->apply_wait_ns;
+	opts.force_network_fs = job->force_network_fs;
+	rc = tt_archive_open(&archive, path, &opts, err);
+	if (rc < 0)
+		return rc;
+	rc = tti_ledger_load(&ledger, archive->driver, err);
+	if (rc == TT_OK)
+		rc = tti_history_open(&history, archive->driver, &archive->versions, &ledger,
+				      archive->versions.current ? archive->versions.current
+								: TTI_FIRST_VERSION,
+				      err);
+	for (size_t i = 0; rc == TT_OK && i < sources->count; i++)
+		rc = remove_item(archive, &history, job, sources->items[i], err);
+	tti_history_close(&history);
+	tti_ledger_fini(&ledger);
+	tt_archive_close(archive);
+	return rc;
+}
