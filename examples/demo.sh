@@ -254,6 +254,7 @@ tell "the ring rolled: $(find $ring -name '*.npy' | wc -l | tr -d ' ') files"
 
 step "The archive: sealed files become one version of an HDF5 file"
 archive $ring -o ticks.h5 --seal --version night-1
+[ "$(json rows out)" = "$n1" ] || die "$(json rows out) of $n1 rows were archived"
 chunks
 
 step "Night two: $n2 more rows, a second version"
@@ -269,6 +270,7 @@ sed 1d tailed.csv >tailed2.csv
 same_csv both.csv tailed2.csv
 tell "the reader has $(records tailed2.csv) rows"
 archive $ring -o ticks.h5 --seal --version night-2
+[ "$(json rows out)" = "$n2" ] || die "$(json rows out) of $n2 rows were archived"
 chunks
 archive $ring -o ticks.h5 --seal
 [ "$(json rows out)" = 0 ] || die "archiving again added $(json rows out) rows"

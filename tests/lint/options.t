@@ -15,24 +15,28 @@ while read -r command; do
 done <"$work/man.commands"
 
 while read -r command; do
-	if ! "$ticktail" "$command" --help >"$work/help" 2>&1; then
+	"$ticktail" "$command" --help >"$work/help" 2>&1 || {
+		not_ok "$command --help exits 0"
 		continue
-	fi
+	}
+	"$ticktail" "$command" --long-options | grep -vxE 'help|quiet|progress' | sort -u \
+		>"$work/options"
 	grep -qx "$command" "$work/man.commands" || {
 		not_ok "$command is in the man page"
 		continue
 	}
 	awk -v c="$command" '/^\.S[sh] / { on = ($0 == ".Ss " c) } on' "$man" >"$work/section"
-	grep -oE -e '(^|[^a-zA-Z-])--[a-z][a-z-]*' "$work/help" | sed 's/^[^-]*//' | sort -u |
-		grep -vxE -e '--(help|version)' >"$work/options"
 	absent=
 	while read -r option; do
-		grep -qE -e "Fl -${option#--}( |\$)" "$work/section" || absent="$absent $option"
+		grep -qE -e "Fl -$option( |\$)" "$work/section" || absent="$absent --$option"
+	done <"$work/options"
+	while read -r option; do
+		grep -qE -e "--$option( |\$)" "$work/help" || absent="$absent --$option(help)"
 	done <"$work/options"
 	is "$command: every option is in the man page" "$absent" ""
 	unknown=
-	for option in $(grep -oE -e 'Fl -[a-z][a-z-]*' "$work/section" | sed 's/^Fl -/--/' | sort -u); do
-		grep -qx -e "$option" "$work/options" || unknown="$unknown $option"
+	for option in $(grep -oE -e 'Fl -[a-z][a-z-]*' "$work/section" | sed 's/^Fl -//' | sort -u); do
+		grep -qx -e "$option" "$work/options" || unknown="$unknown --$option"
 	done
 	is "$command: every option of the man page exists" "$unknown" ""
 done <"$work/help.commands"
