@@ -50,13 +50,15 @@ static int open_archive(struct run *run, struct tt_error *err)
 {
 	const struct tt_archive_job *job = run->job;
 	struct tti_driver_opts opts = {
-		.apply_wait_ns = job->apply_wait_ns, .force_network_fs = job->force_network_fs,
+		.apply_wait_ns = job->apply_wait_ns,
+		.force_network_fs = job->force_network_fs,
 		.io = job->io,
 	};
 	int rc = tti_lzf_register(err);
 
 	if (rc == TT_OK)
-		rc = tti_driver_open(&run->driver, run->path, TTI_DRIVER_CREATE, &opts, err);
+		rc = tti_driver_open(&run->driver, run->path, TTI_DRIVER_CREATE, &opts,
+				     err);
 	if (rc < 0)
 		return rc;
 	say(run, tti_driver_notes(run->driver));
@@ -70,12 +72,15 @@ static int open_archive(struct run *run, struct tt_error *err)
 /* Digests of variable-length strings mean nothing in files of version 1, all others hold. */
 static int check_data_version(struct run *run, struct tt_error *err)
 {
-	if (tti_driver_is_new(run->driver) || run->versions.data_version == TTI_DATA_VERSION)
+	if (tti_driver_is_new(run->driver) ||
+	    run->versions.data_version == TTI_DATA_VERSION)
 		return TT_OK;
 	if (tti_archive_has_strings(run->driver))
 		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: data_version 1 with variable-length strings cannot be extended; "
-				"let versioned_hdf5 run rebuild_object_dtype_hashtables() on it first",
+				"%s: data_version 1 with variable-length strings cannot "
+				"be extended; "
+				"let versioned_hdf5 run "
+				"rebuild_object_dtype_hashtables() on it first",
 				tti_driver_path(run->driver));
 	return tti_archive_upgrade(run->driver, err);
 }
@@ -83,8 +88,12 @@ static int check_data_version(struct run *run, struct tt_error *err)
 static int deposit_all(struct run *run, hid_t group, struct tt_error *err)
 {
 	struct tti_deposit deposit = {
-		.driver = run->driver, .job = run->job, .versions = &run->versions,
-		.plan = &run->plan, .group = group, .count = &run->count,
+		.driver = run->driver,
+		.job = run->job,
+		.versions = &run->versions,
+		.plan = &run->plan,
+		.group = group,
+		.count = &run->count,
 	};
 	tti_auto_crew *crew = NULL;
 	int rc = tti_crew_new(&crew, run->job->threads, err);
@@ -104,18 +113,26 @@ static int log_stretch(struct run *run, struct tti_hasher *hasher,
 	struct tti_item *item = stretch->item;
 	uint64_t block = tti_block_rows(stretch->rows, item->row_bytes);
 	struct tti_ledger_row row = {
-		.source = item->source_id, .file_row = stretch->file_row, .rows = stretch->rows,
-		.block_rows = block, .first_row = stretch->first_row,
-		.min_time = stretch->times.min, .max_time = stretch->times.max,
-		.file = item->file, .dataset = item->dataset, .version = run->plan.version,
+		.source = item->source_id,
+		.file_row = stretch->file_row,
+		.rows = stretch->rows,
+		.block_rows = block,
+		.first_row = stretch->first_row,
+		.min_time = stretch->times.min,
+		.max_time = stretch->times.max,
+		.file = item->file,
+		.dataset = item->dataset,
+		.version = run->plan.version,
 		.timestamp = run->plan.timestamp,
 	};
 	int rc = tti_item_open(item, err);
 
 	if (rc == TT_OK)
-		rc = tti_item_digest(item, hasher, stretch->file_row, block, &row.first_digest, err);
+		rc = tti_item_digest(item, hasher, stretch->file_row, block,
+				     &row.first_digest, err);
 	if (rc == TT_OK)
-		rc = tti_item_digest(item, hasher, stretch->file_row + stretch->rows - block, block,
+		rc = tti_item_digest(item, hasher,
+				     stretch->file_row + stretch->rows - block, block,
 				     &row.last_digest, err);
 	tti_item_close(item);
 	return rc < 0 ? rc : tti_ledger_add(&run->ledger, &row, err);
@@ -128,7 +145,8 @@ static int log_all(struct run *run, struct tt_error *err)
 
 	for (size_t i = 0; rc == TT_OK && i < run->plan.count; i++)
 		for (size_t k = 0; rc == TT_OK && k < run->plan.works[i].count; k++)
-			rc = log_stretch(run, hasher, &run->plan.works[i].stretches[k], err);
+			rc = log_stretch(run, hasher, &run->plan.works[i].stretches[k],
+					 err);
 	return rc < 0 ? rc : tti_ledger_store(&run->ledger, run->driver, err);
 }
 
@@ -140,8 +158,11 @@ static bool is_own(void *ctx, const char *dataset)
 static int make_version(struct run *run, struct tt_error *err)
 {
 	struct tti_new_version version = {
-		.name = run->plan.version, .parent = run->plan.parent,
-		.timestamp = run->plan.timestamp, .is_own = is_own, .ctx = &run->plan,
+		.name = run->plan.version,
+		.parent = run->plan.parent,
+		.timestamp = run->plan.timestamp,
+		.is_own = is_own,
+		.ctx = &run->plan,
 	};
 	tti_auto_hid group = -1;
 	int rc = TT_OK;
@@ -165,7 +186,8 @@ static int check_sources(struct run *run, struct tt_error *err)
 
 	for (size_t i = 0; rc == TT_OK && i < run->plan.count; i++)
 		for (size_t k = 0; rc == TT_OK && k < run->plan.works[i].count; k++)
-			rc = tti_item_unchanged(run->plan.works[i].stretches[k].item, err);
+			rc = tti_item_unchanged(run->plan.works[i].stretches[k].item,
+						err);
 	return rc;
 }
 
@@ -199,7 +221,9 @@ static int try_run(struct run *run, struct tt_archive_result *out, bool *applied
 		   struct tt_error *err)
 {
 	struct tti_plan_input input = {
-		.job = run->job, .versions = &run->versions, .ledger = &run->ledger,
+		.job = run->job,
+		.versions = &run->versions,
+		.ledger = &run->ledger,
 		.sources = run->sources,
 	};
 	int rc = open_archive(run, err);
@@ -239,8 +263,9 @@ static int run_all(const char *path, const struct tt_archive_job *job,
 		return rc;
 	if (!applied) {
 		if (job->warn)
-			job->warn(job->ctx, "no file was deleted: the commit waits in the journal "
-					    "until the archive can be written to");
+			job->warn(job->ctx,
+				  "no file was deleted: the commit waits in the journal "
+				  "until the archive can be written to");
 		return TT_OK;
 	}
 	/* nothing archived, no archive: nothing to delete either */
@@ -260,7 +285,8 @@ int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 	int rc;
 
 	if (job->struct_size > sizeof(own))
-		return tti_fail(err, TT_E_MISUSE, "struct tt_archive_job is newer than the library");
+		return tti_fail(err, TT_E_MISUSE,
+				"struct tt_archive_job is newer than the library");
 	memcpy(&own, job, job->struct_size);
 	out = out ? out : &local;
 	*out = (struct tt_archive_result){ .io = own.io };

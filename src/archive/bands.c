@@ -21,11 +21,13 @@ int tti_cut_measure(struct tti_cut *cut, const char *where, struct tt_error *err
 	bool too_big = false;
 
 	for (unsigned j = 0; j < grid->rank; j++)
-		too_big |= grid->chunk[j] == 0 || tti_mul_overflow(bytes, grid->chunk[j], &bytes)
-			   || bytes > CHUNK_LIMIT;
+		too_big |= grid->chunk[j] == 0 ||
+			   tti_mul_overflow(bytes, grid->chunk[j], &bytes) ||
+			   bytes > CHUNK_LIMIT;
 	if (too_big)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: a chunk of 4 GiB or more (or of nothing) is more than HDF5 holds; "
+				"%s: a chunk of 4 GiB or more (or of nothing) is more "
+				"than HDF5 holds; "
 				"give --chunk with fewer rows",
 				where);
 	cut->whole_rows = true;
@@ -35,35 +37,39 @@ int tti_cut_measure(struct tti_cut *cut, const char *where, struct tt_error *err
 	}
 	cut->row_bytes = rows;
 	cut->chunk_bytes = bytes;
-	too_big |= !tti_grid_init(grid) || tti_mul_overflow(rows, grid->chunk[0], &all)
-		   || all > PTRDIFF_MAX || tti_mul_overflow(bytes, grid->band, &all)
-		   || all > PTRDIFF_MAX;
-	return too_big ? tti_fail(err, TT_E_RANGE, "%s: rows are too large", where) : TT_OK;
+	too_big |= !tti_grid_init(grid) || tti_mul_overflow(rows, grid->chunk[0], &all) ||
+		   all > PTRDIFF_MAX || tti_mul_overflow(bytes, grid->band, &all) ||
+		   all > PTRDIFF_MAX;
+	return too_big ? tti_fail(err, TT_E_RANGE, "%s: rows are too large", where)
+		       : TT_OK;
 }
 
 static void *aligned_bytes(size_t n)
 {
 	void *p;
 
-	return posix_memalign(&p, TTI_IO_ALIGN, tti_round_up(n + !n, TTI_IO_ALIGN)) == 0 ? p : NULL;
+	return posix_memalign(&p, TTI_IO_ALIGN, tti_round_up(n + !n, TTI_IO_ALIGN)) == 0
+		       ? p
+		       : NULL;
 }
 
 /* A chunk of whole rows is the band itself. */
 int tti_band_init(struct tti_band *band, const struct tti_cut *cut)
 {
-	*band = (struct tti_band){0};
+	*band = (struct tti_band){ 0 };
 	band->bytes = aligned_bytes(cut->row_bytes * cut->grid.chunk[0]);
 	band->cells = calloc(cut->grid.band, sizeof(*band->cells));
 	if (!cut->whole_rows)
 		band->chunks = aligned_bytes(cut->chunk_bytes * cut->grid.band);
-	return band->bytes && band->cells && (cut->whole_rows || band->chunks) ? TT_OK : -ENOMEM;
+	return band->bytes && band->cells && (cut->whole_rows || band->chunks) ? TT_OK
+									       : -ENOMEM;
 }
 
 void tti_band_clear_cells(struct tti_band *band, const struct tti_cut *cut)
 {
 	for (uint64_t k = 0; band->cells && k < cut->grid.band; k++) {
 		free(band->cells[k].encoded);
-		band->cells[k] = (struct tti_cell){0};
+		band->cells[k] = (struct tti_cell){ 0 };
 	}
 }
 
@@ -74,7 +80,7 @@ void tti_band_fini(struct tti_band *band, const struct tti_cut *cut)
 	free(band->bytes);
 	free(band->chunks);
 	free(band->cells);
-	*band = (struct tti_band){0};
+	*band = (struct tti_band){ 0 };
 }
 
 /* n bytes of fill value, doubling what is there. */
@@ -111,7 +117,8 @@ struct box_copy {
 };
 
 /* The runs of the last axis below axis j, at byte offsets into band and chunk. */
-static void copy_axis(const struct box_copy *copy, unsigned j, size_t in_band, size_t in_chunk)
+static void copy_axis(const struct box_copy *copy, unsigned j, size_t in_band,
+		      size_t in_chunk)
 {
 	const struct tti_cut *cut = copy->cut;
 	size_t band_step = cut->element_bytes, chunk_step = cut->element_bytes;
@@ -132,15 +139,17 @@ static void copy_axis(const struct box_copy *copy, unsigned j, size_t in_band, s
 		return;
 	}
 	for (uint64_t i = 0; i < copy->extent[j]; i++)
-		copy_axis(copy, j + 1, in_band + i * band_step, in_chunk + i * chunk_step);
+		copy_axis(copy, j + 1, in_band + i * band_step,
+			  in_chunk + i * chunk_step);
 }
 
 void tti_band_from_chunk(struct tti_band *band, const struct tti_cut *cut, uint64_t k,
 			 uint64_t rows, const void *chunk)
 {
 	uint64_t first[TT_MAX_RANK], extent[TT_MAX_RANK];
-	struct box_copy copy = { .cut = cut, .first = first, .extent = extent,
-				 .band = band->bytes };
+	struct box_copy copy = {
+		.cut = cut, .first = first, .extent = extent, .band = band->bytes
+	};
 
 	tti_grid_box(&cut->grid, band->index * cut->grid.band + k, first, extent);
 	extent[0] = rows;
@@ -148,12 +157,15 @@ void tti_band_from_chunk(struct tti_band *band, const struct tti_cut *cut, uint6
 	copy_axis(&copy, 0, 0, 0);
 }
 
-static uint8_t *cut_chunk(struct tti_band *band, const struct tti_press *press, uint64_t k,
-			  const uint64_t *first, const uint64_t *extent)
+static uint8_t *cut_chunk(struct tti_band *band, const struct tti_press *press,
+			  uint64_t k, const uint64_t *first, const uint64_t *extent)
 {
 	const struct tti_cut *cut = press->cut;
-	struct box_copy copy = { .cut = cut, .first = first, .extent = extent,
-				 .band = band->bytes, .to_chunk = true };
+	struct box_copy copy = { .cut = cut,
+				 .first = first,
+				 .extent = extent,
+				 .band = band->bytes,
+				 .to_chunk = true };
 
 	if (cut->whole_rows)
 		return band->bytes;
@@ -178,7 +190,8 @@ static int read_pieces(struct tti_band *band, const struct tti_press *press)
 
 		if (rc == -ENODATA)
 			return tti_fail(&band->err, TT_E_CHANGED,
-					"%s: was cut short while it was being archived; nothing was "
+					"%s: was cut short while it was being archived; "
+					"nothing was "
 					"committed",
 					item->path);
 		if (rc < 0)
@@ -186,8 +199,8 @@ static int read_pieces(struct tti_band *band, const struct tti_press *press)
 		if (press->padded)
 			tt_dtype_clear_padding(press->padded, at, elements);
 		if (press->time_leaf)
-			tti_time_range_scan(&piece->times, press->time_leaf, at,
-					    elements, press->item_bytes);
+			tti_time_range_scan(&piece->times, press->time_leaf, at, elements,
+					    press->item_bytes);
 	}
 	return TT_OK;
 }
@@ -196,7 +209,8 @@ static bool is_all_fill(const uint8_t *chunk, const struct tti_press *press)
 {
 	size_t step = press->cut->element_bytes, n = press->cut->chunk_bytes;
 
-	return memcmp(chunk, press->fill, step) == 0 && memcmp(chunk, chunk + step, n - step) == 0;
+	return memcmp(chunk, press->fill, step) == 0 &&
+	       memcmp(chunk, chunk + step, n - step) == 0;
 }
 
 static bool is_full(const struct tti_cut *cut, const uint64_t *extent)
@@ -205,16 +219,19 @@ static bool is_full(const struct tti_cut *cut, const uint64_t *extent)
 }
 
 /* The codec's buffer serves the next chunk, so what it holds is copied. */
-static int encode(struct tti_cell *cell, const uint8_t *chunk, const struct tti_press *press,
-		  const struct tti_bench *bench, struct tt_error *err)
+static int encode(struct tti_cell *cell, const uint8_t *chunk,
+		  const struct tti_press *press, const struct tti_bench *bench,
+		  struct tt_error *err)
 {
-	int rc = tti_pipeline_encode(press->filters, bench->codec, chunk, &cell->stored, err);
+	int rc = tti_pipeline_encode(press->filters, bench->codec, chunk, &cell->stored,
+				     err);
 
 	if (rc < 0 || cell->stored.bytes == chunk)
 		return rc;
 	cell->encoded = malloc(cell->stored.n + !cell->stored.n);
 	if (!cell->encoded)
-		return tti_fail(err, -ENOMEM, "chunk of %zu bytes: out of memory", cell->stored.n);
+		return tti_fail(err, -ENOMEM, "chunk of %zu bytes: out of memory",
+				cell->stored.n);
 	memcpy(cell->encoded, cell->stored.bytes, cell->stored.n);
 	cell->stored.bytes = cell->encoded;
 	return TT_OK;
@@ -225,8 +242,10 @@ static int work_cell(struct tti_band *band, const struct tti_press *press, uint6
 {
 	const struct tti_cut *cut = press->cut;
 	uint64_t first[TT_MAX_RANK], extent[TT_MAX_RANK];
-	struct tti_chunk_box box = { .rank = cut->grid.rank, .chunk = cut->grid.chunk,
-				     .extent = extent, .element_bytes = cut->element_bytes };
+	struct tti_chunk_box box = { .rank = cut->grid.rank,
+				     .chunk = cut->grid.chunk,
+				     .extent = extent,
+				     .element_bytes = cut->element_bytes };
 	struct tti_cell *cell = &band->cells[k];
 	const uint8_t *chunk;
 	int rc;

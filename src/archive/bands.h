@@ -70,7 +70,8 @@ struct tti_press {
 	const uint8_t *fill; /* one element */
 	struct tti_stretch *stretches;
 	const struct tt_leaf *time_leaf; /* or NULL */
-	const struct tt_dtype *padded; /* its padding is zeroed: not data, so not kept; or NULL */
+	const struct tt_dtype
+		*padded;   /* its padding is zeroed: not data, so not kept; or NULL */
 	size_t item_bytes; /* of the rows' dtype */
 	/* true: the chunk is stored already and need not be encoded; from any worker */
 	bool (*is_known)(void *ctx, const struct tti_digest *digest);

@@ -75,7 +75,8 @@ static unsigned core_count(void)
 {
 	cpu_set_t set;
 
-	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set)
+							    : 1;
 }
 
 static int start_worker(struct tti_crew *crew, struct tt_error *err)
@@ -165,16 +166,20 @@ static void close_window(struct tti_crew *crew, const struct tti_cut *cut)
 
 /* Enough bands to keep all workers busy while others are being written, as far as memory
  * allows; two at least, so that one can be hashed while one is written. */
-static int open_window(struct tti_crew *crew, const struct tti_crew_job *job, struct tt_error *err)
+static int open_window(struct tti_crew *crew, const struct tti_crew_job *job,
+		       struct tt_error *err)
 {
 	const struct tti_cut *cut = job->press->cut;
-	uint64_t bytes = cut->row_bytes * cut->grid.chunk[0], window = WRITES_AHEAD + 2 * crew->count;
+	uint64_t bytes = cut->row_bytes * cut->grid.chunk[0],
+		 window = WRITES_AHEAD + 2 * crew->count;
 	int rc = TT_OK;
 
 	if (!cut->whole_rows || job->press->filters->count > 0)
 		bytes += cut->chunk_bytes * cut->grid.band;
-	window = tti_max_u64(2, tti_min_u64(window, WINDOW_BYTES / tti_max_u64(bytes, 1)));
-	window = tti_max_u64(1, tti_min_u64(window, cut->grid.across[0] - job->first_band));
+	window =
+		tti_max_u64(2, tti_min_u64(window, WINDOW_BYTES / tti_max_u64(bytes, 1)));
+	window = tti_max_u64(1,
+			     tti_min_u64(window, cut->grid.across[0] - job->first_band));
 	crew->places = calloc(window, sizeof(*crew->places));
 	if (!crew->places)
 		return tti_fail(err, -ENOMEM, "window of chunks: out of memory");
@@ -206,8 +211,8 @@ static int fill_ahead(struct run *run, struct tt_error *err)
 {
 	struct tti_crew *crew = run->crew;
 
-	while (run->filled < run->count && run->filled - run->stored < crew->window
-	       && is_free(&crew->places[run->filled % crew->window])) {
+	while (run->filled < run->count && run->filled - run->stored < crew->window &&
+	       is_free(&crew->places[run->filled % crew->window])) {
 		struct place *place = &crew->places[run->filled % crew->window];
 		int rc;
 
@@ -277,7 +282,8 @@ static void end_run(struct run *run)
 	close_window(crew, run->job->press->cut);
 }
 
-int tti_crew_run(struct tti_crew *crew, const struct tti_crew_job *job, struct tt_error *err)
+int tti_crew_run(struct tti_crew *crew, const struct tti_crew_job *job,
+		 struct tt_error *err)
 {
 	struct run run = { .crew = crew, .job = job };
 	int rc;

@@ -18,7 +18,8 @@ struct tti_crew_job {
 	int (*fill)(void *ctx, struct tti_band *band, struct tt_error *err);
 	/* Take the band's chunks; *pending is raised for each that is still being written, and
 	 * lowered by the writer's callback. */
-	int (*store)(void *ctx, struct tti_band *band, unsigned *pending, struct tt_error *err);
+	int (*store)(void *ctx, struct tti_band *band, unsigned *pending,
+		     struct tt_error *err);
 	/* Let writes finish, wait for one when wait.  The number, or an error. */
 	int (*reap)(void *ctx, bool wait);
 	/* All writes are over, whatever their result; before buffers are freed. */
@@ -31,6 +32,7 @@ int tti_crew_new(struct tti_crew **out, unsigned threads, struct tt_error *err);
 void tti_crew_free(struct tti_crew **crew);
 #define tti_auto_crew TTI_CLEANUP(tti_crew_free) struct tti_crew
 
-int tti_crew_run(struct tti_crew *crew, const struct tti_crew_job *job, struct tt_error *err);
+int tti_crew_run(struct tti_crew *crew, const struct tti_crew_job *job,
+		 struct tt_error *err);
 
 #endif

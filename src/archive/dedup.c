@@ -12,7 +12,7 @@
 void tti_dedup_fini(struct tti_dedup *table)
 {
 	free(table->entries);
-	*table = (struct tti_dedup){0};
+	*table = (struct tti_dedup){ 0 };
 }
 
 /* Bits of a digest are as good as a hash; a table made to collide on them only gets slow. */
@@ -30,8 +30,8 @@ static struct tti_dedup_entry *probe(const struct tti_dedup *table,
 {
 	size_t i = home(digest, table->room);
 
-	while (table->entries[i].slot_plus_1 != 0
-	       && memcmp(&table->entries[i].digest, digest, sizeof(*digest)) != 0)
+	while (table->entries[i].slot_plus_1 != 0 &&
+	       memcmp(&table->entries[i].digest, digest, sizeof(*digest)) != 0)
 		i = (i + 1) & (table->room - 1);
 	return &table->entries[i];
 }
@@ -52,7 +52,7 @@ bool tti_dedup_find(const struct tti_dedup *table, const struct tti_digest *dige
 
 static int grow(struct tti_dedup *table)
 {
-	struct tti_dedup bigger = {0};
+	struct tti_dedup bigger = { 0 };
 
 	bigger.room = table->room ? table->room * 2 : FIRST_ROOM;
 	bigger.count = table->count;

@@ -26,6 +26,7 @@ bool tti_dedup_find(const struct tti_dedup *table, const struct tti_digest *dige
 		    uint64_t *slot_out);
 
 /* Remember that slot holds digest; the first slot of a digest stays.  -ENOMEM. */
-int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest, uint64_t slot);
+int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest,
+		  uint64_t slot);
 
 #endif

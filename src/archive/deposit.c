@@ -42,8 +42,9 @@ static int rows_as_axes(struct state *s, struct tt_error *err)
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", model->path);
 	if (1 + model->row_rank + s->type.rank > TT_MAX_RANK)
-		return tti_fail(err, TT_E_DTYPE, "%s: more than %d axes cannot be archived",
-				model->path, TT_MAX_RANK);
+		return tti_fail(err, TT_E_DTYPE,
+				"%s: more than %d axes cannot be archived", model->path,
+				TT_MAX_RANK);
 	s->rank = 1;
 	for (uint32_t i = 0; i < model->row_rank; i++)
 		s->shape[s->rank++] = model->row_shape[i];
@@ -61,10 +62,10 @@ static bool same_as_numpy(const struct state *s)
 	if (!s->parent)
 		return false;
 	info = &s->parent->info;
-	return info->dtype && tt_dtype_equal(info->dtype, model->dtype)
-	       && info->rank == 1 + model->row_rank
-	       && memcmp(info->shape + 1, model->row_shape,
-			 model->row_rank * sizeof(*model->row_shape)) == 0;
+	return info->dtype && tt_dtype_equal(info->dtype, model->dtype) &&
+	       info->rank == 1 + model->row_rank &&
+	       memcmp(info->shape + 1, model->row_shape,
+		      model->row_rank * sizeof(*model->row_shape)) == 0;
 }
 
 static bool same_as_stored(const struct state *s)
@@ -77,7 +78,8 @@ static bool same_as_stored(const struct state *s)
 		if (s->parent->grid.shape[j] != s->shape[j])
 			return false;
 	/* M8 and i8 are one type in HDF5; what the rows were says the descr */
-	return !s->slots.dtype || tt_dtype_equal(s->slots.dtype, s->d->work->model->dtype);
+	return !s->slots.dtype ||
+	       tt_dtype_equal(s->slots.dtype, s->d->work->model->dtype);
 }
 
 static const char *stored_descr(const struct state *s)
@@ -94,7 +96,8 @@ static int print_shape(char *out, size_t n, uint32_t rank, const uint64_t *shape
 
 	out[0] = '\0';
 	for (uint32_t i = 0; i < rank && at < n; i++)
-		at += (size_t)snprintf(out + at, n - at, "%s%" PRIu64, i ? "," : "", shape[i]);
+		at += (size_t)snprintf(out + at, n - at, "%s%" PRIu64, i ? "," : "",
+				       shape[i]);
 	return 0;
 }
 
@@ -106,14 +109,16 @@ static int check_fit(struct state *s, struct tt_error *err)
 
 	if (!same_as_stored(s) && !same_as_numpy(s)) {
 		print_shape(ours, sizeof(ours), model->row_rank, model->row_shape);
-		print_shape(theirs, sizeof(theirs), s->parent ? s->parent->info.rank - 1
-							      : s->slots.raw.rank - 1,
-			    s->parent ? s->parent->info.shape + 1 : s->slots.raw.chunk + 1);
+		print_shape(theirs, sizeof(theirs),
+			    s->parent ? s->parent->info.rank - 1 : s->slots.raw.rank - 1,
+			    s->parent ? s->parent->info.shape + 1
+				      : s->slots.raw.chunk + 1);
 		return tti_fail(err, TT_E_MISMATCH,
-				"%s: rows of %.120s (%s) do not go into %s, whose rows are %.120s (%s); "
+				"%s: rows of %.120s (%s) do not go into %s, whose rows "
+				"are %.120s (%s); "
 				"give another name with --dataset",
-				model->path, tt_dtype_descr(model->dtype), ours, s->slots.where,
-				stored_descr(s), theirs);
+				model->path, tt_dtype_descr(model->dtype), ours,
+				s->slots.where, stored_descr(s), theirs);
 	}
 	if (chunk != 0 && chunk != s->slots.raw.chunk[0])
 		return tti_fail(err, TT_E_MISMATCH,
@@ -135,7 +140,8 @@ static int open_parent(struct state *s, struct tt_error *err)
 
 	if (strcmp(plan->parent, TTI_FIRST_VERSION) == 0)
 		return TT_OK;
-	rc = tti_dataset_open(&s->parent, s->d->driver, plan->parent, s->d->work->name, err);
+	rc = tti_dataset_open(&s->parent, s->d->driver, plan->parent, s->d->work->name,
+			      err);
 	if (rc == TT_E_RANGE)
 		return TT_OK; /* the version has no such dataset */
 	if (rc == TT_OK)
@@ -152,20 +158,27 @@ static int create_slots(struct state *s, struct tt_error *err)
 	const struct tti_item *model = s->d->work->model;
 	uint64_t chunk[TT_MAX_RANK];
 	struct tti_slots_spec spec = {
-		.dtype = model->dtype, .type = &s->type, .rank = s->rank, .chunk = chunk,
-		.filter = { .filter = job->filter, .gzip_level = job->gzip_level,
+		.dtype = model->dtype,
+		.type = &s->type,
+		.rank = s->rank,
+		.chunk = chunk,
+		.filter = { .filter = job->filter,
+			    .gzip_level = job->gzip_level,
 			    .shuffle = job->shuffle },
 	};
 	struct tti_cut probe = { .grid.rank = s->rank, .element_bytes = s->type.size };
 	int rc;
 
 	memcpy(chunk, s->shape, sizeof(chunk));
-	chunk[0] = job->chunk_rows ? job->chunk_rows
-				   : tti_default_chunk_rows(model->row_bytes, s->d->work->rows);
+	chunk[0] = job->chunk_rows
+			   ? job->chunk_rows
+			   : tti_default_chunk_rows(model->row_bytes, s->d->work->rows);
 	memcpy(probe.grid.chunk, chunk, sizeof(chunk));
 	memcpy(probe.grid.shape, chunk, sizeof(chunk));
 	rc = tti_cut_measure(&probe, model->path, err);
-	return rc < 0 ? rc : tti_slots_create(&s->slots, s->d->driver, s->d->work->name, &spec, err);
+	return rc < 0 ? rc
+		      : tti_slots_create(&s->slots, s->d->driver, s->d->work->name, &spec,
+					 err);
 }
 
 static int open_slots(struct state *s, struct tt_error *err)
@@ -174,7 +187,8 @@ static int open_slots(struct state *s, struct tt_error *err)
 
 	if (!tti_slots_exist(s->d->driver, s->d->work->name))
 		return create_slots(s, err);
-	rc = tti_slots_open(&s->slots, s->d->driver, s->d->work->name, s->d->versions, err);
+	rc = tti_slots_open(&s->slots, s->d->driver, s->d->work->name, s->d->versions,
+			    err);
 	return rc < 0 ? rc : check_fit(s, err);
 }
 
@@ -194,8 +208,9 @@ static int cut_up(struct state *s, struct tt_error *err)
 	if (rc < 0)
 		return rc;
 	if (s->cut.row_bytes != s->d->work->model->row_bytes)
-		return tti_fail(err, TT_E_MISMATCH, "%s: rows of %" PRIu64 " bytes, the file's have %"
-				PRIu64, s->slots.where, s->cut.row_bytes,
+		return tti_fail(err, TT_E_MISMATCH,
+				"%s: rows of %" PRIu64 " bytes, the file's have %" PRIu64,
+				s->slots.where, s->cut.row_bytes,
 				s->d->work->model->row_bytes);
 	s->first_band = before / grid->chunk[0];
 	if (!tti_mul_overflow(grid->count, sizeof(*s->map), &bytes))
@@ -207,7 +222,8 @@ static int cut_up(struct state *s, struct tt_error *err)
 		s->map[k] = TTI_NO_SLOT;
 	/* chunk numbers count along the other axes first, so they stay as axis 0 grows */
 	for (size_t i = 0; s->parent && i < s->parent->mapping.count; i++)
-		s->map[s->parent->mapping.items[i].chunk] = s->parent->mapping.items[i].slot;
+		s->map[s->parent->mapping.items[i].chunk] =
+			s->parent->mapping.items[i].slot;
 	return TT_OK;
 }
 
@@ -229,7 +245,8 @@ static int add_piece(struct tti_band *band, struct tti_piece piece, struct tt_er
 }
 
 /* What the parent's trimmed chunks hold of the first band. */
-static int read_before(struct state *s, struct tti_band *band, uint64_t rows, struct tt_error *err)
+static int read_before(struct state *s, struct tti_band *band, uint64_t rows,
+		       struct tt_error *err)
 {
 	const struct tti_grid *grid = &s->cut.grid;
 	tti_auto_free void *chunk = malloc(s->cut.chunk_bytes);
@@ -249,7 +266,8 @@ static int read_before(struct state *s, struct tti_band *band, uint64_t rows, st
 	return rc;
 }
 
-static int fill_pieces(struct state *s, struct tti_band *band, uint64_t at, struct tt_error *err)
+static int fill_pieces(struct state *s, struct tti_band *band, uint64_t at,
+		       struct tt_error *err)
 {
 	struct tti_work *work = s->d->work;
 	int rc = TT_OK;
@@ -257,9 +275,12 @@ static int fill_pieces(struct state *s, struct tti_band *band, uint64_t at, stru
 	while (rc == TT_OK && at < s->cut.grid.chunk[0] && s->next < work->count) {
 		struct tti_stretch *stretch = &work->stretches[s->next];
 		struct tti_piece piece = {
-			.stretch = s->next, .file_row = stretch->file_row + s->next_row,
-			.rows = tti_min_u64(s->cut.grid.chunk[0] - at, stretch->rows - s->next_row),
-			.at = at, .times = TTI_TIME_RANGE_EMPTY,
+			.stretch = s->next,
+			.file_row = stretch->file_row + s->next_row,
+			.rows = tti_min_u64(s->cut.grid.chunk[0] - at,
+					    stretch->rows - s->next_row),
+			.at = at,
+			.times = TTI_TIME_RANGE_EMPTY,
 		};
 
 		rc = tti_item_open(stretch->item, err);
@@ -298,7 +319,8 @@ static int fill_band(void *ctx, struct tti_band *band, struct tt_error *err)
 /* true when the file of a stretch has no further one: stretches of a file follow each other. */
 static bool is_last_of_file(const struct tti_work *work, size_t i)
 {
-	return i + 1 == work->count || work->stretches[i + 1].item != work->stretches[i].item;
+	return i + 1 == work->count ||
+	       work->stretches[i + 1].item != work->stretches[i].item;
 }
 
 /* A file whose last row is taken is not needed any more: few are open at a time. */
@@ -313,16 +335,18 @@ static int take_pieces(struct state *s, const struct tti_band *band, struct tt_e
 		tti_time_range_join(&stretch->times, &piece->times);
 		d->count->rows_done += piece->rows;
 		d->count->bytes += piece->rows * s->cut.row_bytes;
-		if (piece->file_row + piece->rows == stretch->file_row + stretch->rows
-		    && is_last_of_file(d->work, piece->stretch))
+		if (piece->file_row + piece->rows == stretch->file_row + stretch->rows &&
+		    is_last_of_file(d->work, piece->stretch))
 			tti_item_close(stretch->item);
 	}
-	if (d->job->progress && !d->job->progress(d->job->ctx, d->count->rows_done, d->plan->rows))
+	if (d->job->progress &&
+	    !d->job->progress(d->job->ctx, d->count->rows_done, d->plan->rows))
 		return tti_fail(err, -ECANCELED, "cancelled; nothing was committed");
 	return TT_OK;
 }
 
-static int store_band(void *ctx, struct tti_band *band, unsigned *pending, struct tt_error *err)
+static int store_band(void *ctx, struct tti_band *band, unsigned *pending,
+		      struct tt_error *err)
 {
 	struct state *s = ctx;
 	const struct tti_grid *grid = &s->cut.grid;
@@ -335,8 +359,8 @@ static int store_band(void *ctx, struct tti_band *band, unsigned *pending, struc
 		*slot = TTI_NO_SLOT;
 		if (band->cells[k].is_fill)
 			continue;
-		rc = tti_slots_put(&s->slots, &band->cells[k], band->rows, pending, slot, &is_new,
-				   err);
+		rc = tti_slots_put(&s->slots, &band->cells[k], band->rows, pending, slot,
+				   &is_new, err);
 		if (rc == TT_OK)
 			s->d->count->chunks_new += is_new;
 	}
@@ -367,16 +391,26 @@ static int make_bands(struct state *s, struct tt_error *err)
 {
 	const struct tti_item *model = s->d->work->model;
 	struct tti_crew_job job = {
-		.press = &s->press, .first_band = s->first_band, .fill = fill_band,
-		.store = store_band, .reap = reap, .settle = settle, .ctx = s,
+		.press = &s->press,
+		.first_band = s->first_band,
+		.fill = fill_band,
+		.store = store_band,
+		.reap = reap,
+		.settle = settle,
+		.ctx = s,
 	};
 	int rc;
 
 	s->press = (struct tti_press){
-		.cut = &s->cut, .filters = &s->slots.raw.pipeline, .fill = s->slots.fill,
-		.stretches = s->d->work->stretches, .time_leaf = tti_time_leaf(model->dtype),
+		.cut = &s->cut,
+		.filters = &s->slots.raw.pipeline,
+		.fill = s->slots.fill,
+		.stretches = s->d->work->stretches,
+		.time_leaf = tti_time_leaf(model->dtype),
 		.padded = tt_dtype_has_padding(model->dtype) ? model->dtype : NULL,
-		.item_bytes = tt_dtype_size(model->dtype), .is_known = is_known, .ctx = &s->slots,
+		.item_bytes = tt_dtype_size(model->dtype),
+		.is_known = is_known,
+		.ctx = &s->slots,
 	};
 	rc = tti_crew_run(s->d->crew, &job, err);
 	for (size_t i = 0; i < s->d->work->count; i++)
@@ -387,8 +421,12 @@ static int make_bands(struct state *s, struct tt_error *err)
 static int make_dataset(struct state *s, struct tt_error *err)
 {
 	struct tti_vds vds = {
-		.group = s->d->group, .name = s->d->work->name, .slots = &s->slots,
-		.grid = &s->cut.grid, .map = s->map, .like = s->parent ? s->parent->id : -1,
+		.group = s->d->group,
+		.name = s->d->work->name,
+		.slots = &s->slots,
+		.grid = &s->cut.grid,
+		.map = s->map,
+		.like = s->parent ? s->parent->id : -1,
 	};
 	int rc = tti_slots_finish(&s->slots, err);
 

@@ -18,7 +18,7 @@ struct tti_deposit {
 	const struct tt_archive_job *job;
 	const struct tti_versions *versions;
 	const struct tti_plan *plan;
-	hid_t group; /* of the new version */
+	hid_t group;	       /* of the new version */
 	struct tti_work *work; /* times of its stretches are filled in */
 	struct tti_deposit_count *count;
 };

@@ -14,8 +14,8 @@ static hid_t string_type(void)
 {
 	tti_auto_hid type = H5Tcopy(H5T_C_S1);
 
-	if (type < 0 || H5Tset_size(type, H5T_VARIABLE) < 0
-	    || H5Tset_cset(type, H5T_CSET_UTF8) < 0)
+	if (type < 0 || H5Tset_size(type, H5T_VARIABLE) < 0 ||
+	    H5Tset_cset(type, H5T_CSET_UTF8) < 0)
 		return -1;
 	return tti_steal_hid(&type);
 }
@@ -25,8 +25,8 @@ static hid_t bool_type(void)
 	tti_auto_hid type = H5Tenum_create(H5T_STD_I8LE);
 	const int8_t no = 0, yes = 1;
 
-	if (type < 0 || H5Tenum_insert(type, "FALSE", &no) < 0
-	    || H5Tenum_insert(type, "TRUE", &yes) < 0)
+	if (type < 0 || H5Tenum_insert(type, "FALSE", &no) < 0 ||
+	    H5Tenum_insert(type, "TRUE", &yes) < 0)
 		return -1;
 	return tti_steal_hid(&type);
 }
@@ -37,7 +37,8 @@ static int put(hid_t object, const char *name, hid_t type, hid_t space, const vo
 	tti_auto_hid attr = -1;
 	htri_t there = H5Aexists(object, name);
 
-	if (type < 0 || space < 0 || there < 0 || (there > 0 && H5Adelete(object, name) < 0))
+	if (type < 0 || space < 0 || there < 0 ||
+	    (there > 0 && H5Adelete(object, name) < 0))
 		return -EIO;
 	attr = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
 	return attr < 0 || H5Awrite(attr, type, value) < 0 ? -EIO : TT_OK;
@@ -53,7 +54,8 @@ int tti_put_string(hid_t object, const char *name, const char *text)
 int tti_put_ints(hid_t object, const char *name, const uint64_t *values, size_t count)
 {
 	hsize_t dims = count;
-	tti_auto_hid space = count ? H5Screate_simple(1, &dims, NULL) : H5Screate(H5S_SCALAR);
+	tti_auto_hid space =
+		count ? H5Screate_simple(1, &dims, NULL) : H5Screate(H5S_SCALAR);
 
 	return put(object, name, H5T_STD_I64LE, space, values);
 }
@@ -103,12 +105,14 @@ static int copy_one(hid_t to, hid_t from_object, const char *name)
 	if (type < 0 || space < 0)
 		return -EIO;
 	made = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-	points = H5Sget_simple_extent_type(space) == H5S_NULL ? 0
-							      : H5Sget_simple_extent_npoints(space);
+	points = H5Sget_simple_extent_type(space) == H5S_NULL
+			 ? 0
+			 : H5Sget_simple_extent_npoints(space);
 	size = H5Tget_size(type);
 	if (made < 0 || points < 0 || size == 0 || (size_t)points > SIZE_MAX / 2 / size)
 		return -EIO;
-	return points == 0 ? TT_OK : copy_value(made, from, type, space, (size_t)points * size);
+	return points == 0 ? TT_OK
+			   : copy_value(made, from, type, space, (size_t)points * size);
 }
 
 struct copying {

@@ -29,9 +29,10 @@ static hid_t row_type(void)
 	tti_auto_hid rows = H5Tarray_create2(H5T_STD_I64LE, 1, &pair);
 
 	_Static_assert(sizeof(struct tti_hash_row) == 48, "a row has no padding");
-	if (type < 0 || hash < 0 || rows < 0
-	    || H5Tinsert(type, MEMBER_HASH, offsetof(struct tti_hash_row, digest), hash) < 0
-	    || H5Tinsert(type, MEMBER_ROWS, offsetof(struct tti_hash_row, start), rows) < 0)
+	if (type < 0 || hash < 0 || rows < 0 ||
+	    H5Tinsert(type, MEMBER_HASH, offsetof(struct tti_hash_row, digest), hash) <
+		    0 ||
+	    H5Tinsert(type, MEMBER_ROWS, offsetof(struct tti_hash_row, start), rows) < 0)
 		return -1;
 	return tti_steal_hid(&type);
 }
@@ -45,16 +46,17 @@ int tti_hashes_chunks(struct tti_slots *slots, uint64_t *chunks, struct tt_error
 {
 	int64_t found[TT_MAX_RANK];
 	size_t count;
-	int rc = tti_attr_ints(found, TT_MAX_RANK, &count,
-			       (struct tti_attr){ slots->raw.id, TTI_ATTR_CHUNKS, slots->where },
-			       err);
+	int rc = tti_attr_ints(
+		found, TT_MAX_RANK, &count,
+		(struct tti_attr){ slots->raw.id, TTI_ATTR_CHUNKS, slots->where }, err);
 
 	if (rc < 0)
 		return rc;
 	if (count != slots->raw.rank)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: attribute chunks of raw_data has %zu numbers, not %" PRIu32,
-				slots->where, count, slots->raw.rank);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: attribute chunks of raw_data has %zu numbers, not %" PRIu32,
+			slots->where, count, slots->raw.rank);
 	for (size_t j = 0; j < count; j++)
 		chunks[j] = (uint64_t)found[j];
 	return TT_OK;
@@ -77,19 +79,22 @@ static int open_table(struct tti_slots *slots, struct tt_error *err)
 	slots->hashes = H5Dopen2(file, path, H5P_DEFAULT);
 	if (slots->hashes < 0)
 		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, path);
-	rc = tti_attr_ints(&largest, 1, &count,
-			   (struct tti_attr){ slots->hashes, TTI_ATTR_LARGEST, slots->where }, err);
+	rc = tti_attr_ints(
+		&largest, 1, &count,
+		(struct tti_attr){ slots->hashes, TTI_ATTR_LARGEST, slots->where }, err);
 	if (rc < 0)
 		return rc;
 	if (count != 1 || largest < 0)
-		return damaged(slots, "attribute largest_index is missing or negative", err);
+		return damaged(slots, "attribute largest_index is missing or negative",
+			       err);
 	slots->stored = (uint64_t)largest;
 	return TT_OK;
 }
 
 static int check_table(struct tti_slots *slots, struct tt_error *err)
 {
-	tti_auto_hid type = H5Dget_type(slots->hashes), space = H5Dget_space(slots->hashes);
+	tti_auto_hid type = H5Dget_type(slots->hashes),
+		     space = H5Dget_space(slots->hashes);
 	tti_auto_hid ours = row_type();
 	hsize_t rows;
 
@@ -97,14 +102,15 @@ static int check_table(struct tti_slots *slots, struct tt_error *err)
 		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, "hash_table");
 	if (H5Tequal(type, ours) <= 0)
 		return damaged(slots, "has columns of another type", err);
-	if (H5Sget_simple_extent_ndims(space) != 1
-	    || H5Sget_simple_extent_dims(space, &rows, NULL) < 0 || rows < slots->stored)
+	if (H5Sget_simple_extent_ndims(space) != 1 ||
+	    H5Sget_simple_extent_dims(space, &rows, NULL) < 0 || rows < slots->stored)
 		return damaged(slots, "has fewer rows than largest_index says", err);
 	if (slots->stored > slots->raw.rows / slots->raw.chunk[0])
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: hash_table has %" PRIu64 " rows, raw_data only %" PRIu64
-				" slots",
-				slots->where, slots->stored, slots->raw.rows / slots->raw.chunk[0]);
+				"%s: hash_table has %" PRIu64
+				" rows, raw_data only %" PRIu64 " slots",
+				slots->where, slots->stored,
+				slots->raw.rows / slots->raw.chunk[0]);
 	return TT_OK;
 }
 
@@ -113,9 +119,9 @@ static int take_row(struct tti_slots *slots, const struct tti_hash_row *row)
 {
 	int64_t chunk = (int64_t)slots->raw.chunk[0], end = (int64_t)slots->raw.rows;
 
-	if (tti_digest_is_zero(&row->digest) || row->start < 0 || row->start % chunk != 0
-	    || row->start > end - chunk || row->stop <= row->start
-	    || row->stop > row->start + chunk)
+	if (tti_digest_is_zero(&row->digest) || row->start < 0 ||
+	    row->start % chunk != 0 || row->start > end - chunk ||
+	    row->stop <= row->start || row->stop > row->start + chunk)
 		return TT_OK;
 	return tti_dedup_put(&slots->known, &row->digest, (uint64_t)(row->start / chunk));
 }
@@ -126,10 +132,11 @@ static int load_rows(struct tti_slots *slots, hsize_t first, hsize_t count,
 	tti_auto_hid memory = H5Screate_simple(1, &count, NULL), type = row_type();
 	tti_auto_hid space = H5Dget_space(slots->hashes);
 
-	if (memory < 0 || type < 0 || space < 0
-	    || H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0
-	    || H5Dread(slots->hashes, type, memory, space, H5P_DEFAULT, rows) < 0)
-		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, "reading hash_table");
+	if (memory < 0 || type < 0 || space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
+	    H5Dread(slots->hashes, type, memory, space, H5P_DEFAULT, rows) < 0)
+		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED,
+				       "reading hash_table");
 	for (hsize_t i = 0; i < count; i++)
 		if (take_row(slots, &rows[i]) < 0)
 			return tti_fail(err, -ENOMEM, "%s: out of memory", slots->where);
@@ -158,8 +165,8 @@ static int slots_of_version(struct tti_slots *slots, const char *version, uint64
 
 /* raw_data is longer than the table: leftovers of an interrupted commit, or chunks in use
  * behind a table that was rebuilt shorter.  Only the versions tell which. */
-static int check_next_is_free(struct tti_slots *slots, const struct tti_versions *versions,
-			      struct tt_error *err)
+static int check_next_is_free(struct tti_slots *slots,
+			      const struct tti_versions *versions, struct tt_error *err)
 {
 	uint64_t need = 0;
 	int rc = TT_OK;
@@ -171,8 +178,10 @@ static int check_next_is_free(struct tti_slots *slots, const struct tti_versions
 			rc = slots_of_version(slots, versions->items[i].name, &need, err);
 	if (rc == TT_OK && need > slots->stored)
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: versions use %" PRIu64 " chunks, but hash_table counts %" PRIu64
-				" (largest_index): adding rows would overwrite some; repair it with "
+				"%s: versions use %" PRIu64
+				" chunks, but hash_table counts %" PRIu64
+				" (largest_index): adding rows would overwrite some; "
+				"repair it with "
 				"ticktail rebuild-hashes",
 				slots->where, need, slots->stored);
 	return rc;
@@ -194,7 +203,8 @@ int tti_hashes_load(struct tti_slots *slots, const struct tti_versions *versions
 	if (!rows)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", slots->where);
 	for (uint64_t at = 0; rc == TT_OK && at < slots->stored; at += LOAD_ROWS)
-		rc = load_rows(slots, at, tti_min_u64(LOAD_ROWS, slots->stored - at), rows, err);
+		rc = load_rows(slots, at, tti_min_u64(LOAD_ROWS, slots->stored - at),
+			       rows, err);
 	return rc;
 }
 
@@ -211,11 +221,13 @@ int tti_hashes_descr(struct tti_slots *slots, struct tt_error *err)
 	group = H5Gopen2(tti_driver_file(slots->driver), path, H5P_DEFAULT);
 	if (group < 0)
 		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, path);
-	rc = tti_attr_string(&descr, NULL, (struct tti_attr){ group, TTI_ATTR_DESCR, path }, err);
-	if (rc < 0 || !descr || tt_dtype_parse(&dtype, descr, strlen(descr), false, NULL) < 0)
+	rc = tti_attr_string(&descr, NULL,
+			     (struct tti_attr){ group, TTI_ATTR_DESCR, path }, err);
+	if (rc < 0 || !descr ||
+	    tt_dtype_parse(&dtype, descr, strlen(descr), false, NULL) < 0)
 		return rc;
-	if (tti_h5type_from_dtype(&own, dtype, NULL) == TT_OK
-	    && H5Tequal(own.type, slots->raw.type) > 0)
+	if (tti_h5type_from_dtype(&own, dtype, NULL) == TT_OK &&
+	    H5Tequal(own.type, slots->raw.type) > 0)
 		slots->dtype = dtype;
 	else
 		tt_dtype_unref(dtype);
@@ -235,7 +247,8 @@ int tti_hashes_create(struct tti_slots *slots, hid_t group, struct tt_error *err
 		return tti_driver_fail(slots->driver, err, -EIO, "making hash_table");
 	slots->hashes = H5Dcreate2(group, TTI_LEAF_HASHES, type, space, H5P_DEFAULT, dcpl,
 				   H5P_DEFAULT);
-	if (slots->hashes < 0 || tti_put_ints(slots->hashes, TTI_ATTR_LARGEST, &none, 0) < 0)
+	if (slots->hashes < 0 ||
+	    tti_put_ints(slots->hashes, TTI_ATTR_LARGEST, &none, 0) < 0)
 		return tti_driver_fail(slots->driver, err, -EIO, "making hash_table");
 	return TT_OK;
 }
@@ -243,15 +256,16 @@ int tti_hashes_create(struct tti_slots *slots, hid_t group, struct tt_error *err
 int tti_hashes_append(struct tti_slots *slots, struct tt_error *err)
 {
 	hsize_t first = slots->stored, count = slots->added_count, extent = first + count;
-	tti_auto_hid memory = H5Screate_simple(1, &count, NULL), type = row_type(), space = -1;
+	tti_auto_hid memory = H5Screate_simple(1, &count, NULL), type = row_type(),
+		     space = -1;
 
 	if (memory < 0 || type < 0 || H5Dset_extent(slots->hashes, &extent) < 0)
 		return tti_driver_fail(slots->driver, err, -EIO, "growing hash_table");
 	space = H5Dget_space(slots->hashes);
-	if (space < 0
-	    || H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0
-	    || H5Dwrite(slots->hashes, type, memory, space, H5P_DEFAULT, slots->added) < 0
-	    || tti_set_int(slots->hashes, TTI_ATTR_LARGEST, (int64_t)extent) < 0)
+	if (space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
+	    H5Dwrite(slots->hashes, type, memory, space, H5P_DEFAULT, slots->added) < 0 ||
+	    tti_set_int(slots->hashes, TTI_ATTR_LARGEST, (int64_t)extent) < 0)
 		return tti_driver_fail(slots->driver, err, -EIO, "writing hash_table");
 	slots->stored = extent;
 	slots->added_count = 0;

@@ -28,8 +28,9 @@ static void mark_chain(struct tti_history *history, size_t at)
 	/* each version once: a loop of prev_versions, however it came to be, ends */
 	while (at != TTI_NO_VERSION && !history->in_chain[at]) {
 		history->in_chain[at] = true;
-		at = versions->items[at].prev ? tti_versions_find(versions, versions->items[at].prev)
-					      : TTI_NO_VERSION;
+		at = versions->items[at].prev
+			     ? tti_versions_find(versions, versions->items[at].prev)
+			     : TTI_NO_VERSION;
 	}
 }
 
@@ -37,7 +38,9 @@ int tti_history_open(struct tti_history *out, struct tti_driver *driver,
 		     const struct tti_versions *versions, const struct tti_ledger *ledger,
 		     const char *version, struct tt_error *err)
 {
-	*out = (struct tti_history){ .driver = driver, .versions = versions, .ledger = ledger,
+	*out = (struct tti_history){ .driver = driver,
+				     .versions = versions,
+				     .ledger = ledger,
 				     .version = version };
 	out->in_chain = calloc(versions->count + 1, sizeof(*out->in_chain));
 	if (!out->in_chain)
@@ -64,24 +67,28 @@ bool tti_version_descends(const struct tti_versions *versions, const char *versi
 	for (size_t left = versions->count; left > 0 && at != TTI_NO_VERSION; left--) {
 		if (strcmp(versions->items[at].name, above) == 0)
 			return true;
-		at = versions->items[at].prev ? tti_versions_find(versions, versions->items[at].prev)
-					      : TTI_NO_VERSION;
+		at = versions->items[at].prev
+			     ? tti_versions_find(versions, versions->items[at].prev)
+			     : TTI_NO_VERSION;
 	}
 	return false;
 }
 
 /* The version of a row, if it is still the one it was. */
-static size_t version_of(const struct tti_versions *versions, const struct tti_ledger_row *row)
+static size_t version_of(const struct tti_versions *versions,
+			 const struct tti_ledger_row *row)
 {
-	size_t at = *row->version ? tti_versions_find(versions, row->version) : TTI_NO_VERSION;
+	size_t at = *row->version ? tti_versions_find(versions, row->version)
+				  : TTI_NO_VERSION;
 
-	if (at != TTI_NO_VERSION && versions->items[at].timestamp
-	    && strcmp(versions->items[at].timestamp, row->timestamp) == 0)
+	if (at != TTI_NO_VERSION && versions->items[at].timestamp &&
+	    strcmp(versions->items[at].timestamp, row->timestamp) == 0)
 		return at;
 	return TTI_NO_VERSION;
 }
 
-size_t tti_history_newest(const struct tti_versions *versions, const struct tti_ledger *ledger)
+size_t tti_history_newest(const struct tti_versions *versions,
+			  const struct tti_ledger *ledger)
 {
 	for (size_t i = ledger->stored; i-- > 0;) {
 		size_t at = version_of(versions, &ledger->rows[i]);
@@ -104,8 +111,8 @@ int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t 
 		history->dataset_rows = 0;
 		rc = strcmp(history->version, TTI_FIRST_VERSION) == 0
 			     ? TT_E_RANGE
-			     : tti_dataset_open(&open, history->driver, history->version, dataset,
-						err);
+			     : tti_dataset_open(&open, history->driver, history->version,
+						dataset, err);
 		if (rc < 0 && rc != TT_E_RANGE)
 			return rc;
 		if (rc == TT_OK) {
@@ -120,10 +127,12 @@ int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t 
 
 /* ---- Which rows count ---- */
 
-static bool same_rows_of_file(const struct tti_ledger_row *a, const struct tti_ledger_row *b)
+static bool same_rows_of_file(const struct tti_ledger_row *a,
+			      const struct tti_ledger_row *b)
 {
-	return tti_digest_equal(&a->source, &b->source) && strcmp(a->file, b->file) == 0
-	       && a->file_row == b->file_row && a->rows == b->rows;
+	return tti_digest_equal(&a->source, &b->source) &&
+	       strcmp(a->file, b->file) == 0 && a->file_row == b->file_row &&
+	       a->rows == b->rows;
 }
 
 /* Another file's rows were put where these had been before their version was deleted. */
@@ -135,10 +144,10 @@ static bool is_overwritten(const struct tti_history *history, size_t index)
 		const struct tti_ledger_row *later = &history->ledger->rows[i];
 		size_t at;
 
-		if (strcmp(later->dataset, row->dataset) != 0
-		    || later->first_row >= row->first_row + row->rows
-		    || row->first_row >= later->first_row + later->rows
-		    || same_rows_of_file(row, later))
+		if (strcmp(later->dataset, row->dataset) != 0 ||
+		    later->first_row >= row->first_row + row->rows ||
+		    row->first_row >= later->first_row + later->rows ||
+		    same_rows_of_file(row, later))
 			continue;
 		at = version_of(history->versions, later);
 		if (at == TTI_NO_VERSION || history->in_chain[at])
@@ -147,7 +156,8 @@ static bool is_overwritten(const struct tti_history *history, size_t index)
 	return false;
 }
 
-static int counts(struct tti_history *history, size_t index, bool *out, struct tt_error *err)
+static int counts(struct tti_history *history, size_t index, bool *out,
+		  struct tt_error *err)
 {
 	const struct tti_ledger_row *row = &history->ledger->rows[index];
 	size_t at = version_of(history->versions, row);
@@ -159,7 +169,8 @@ static int counts(struct tti_history *history, size_t index, bool *out, struct t
 		return TT_OK;
 	rc = tti_history_rows(history, row->dataset, &rows, err);
 	if (rc == TT_OK)
-		*out = rows >= row->first_row + row->rows && !is_overwritten(history, index);
+		*out = rows >= row->first_row + row->rows &&
+		       !is_overwritten(history, index);
 	return rc;
 }
 
@@ -169,16 +180,17 @@ static int not_the_file(const struct tti_item *item, const struct tti_ledger_row
 			struct tt_error *err)
 {
 	return tti_fail(err, TT_E_MISMATCH,
-			"%s: is not the file archived before: its rows %" PRIu64 "-%" PRIu64
-			" are not those in version %s, dataset '%.200s'; archive it under another "
+			"%s: is not the file archived before: its rows %" PRIu64
+			"-%" PRIu64 " are not those in version %s, dataset '%.200s'; "
+				    "archive it under another "
 			"name with --dataset",
-			item->path, row->file_row, row->file_row + row->rows - 1, row->version,
-			row->dataset);
+			item->path, row->file_row, row->file_row + row->rows - 1,
+			row->version, row->dataset);
 }
 
-static int block_matches(struct tti_history *history, struct tti_item *item, uint64_t first,
-			 uint64_t rows, const struct tti_digest *digest, bool *out,
-			 struct tt_error *err)
+static int block_matches(struct tti_history *history, struct tti_item *item,
+			 uint64_t first, uint64_t rows, const struct tti_digest *digest,
+			 bool *out, struct tt_error *err)
 {
 	struct tti_digest now;
 	int rc;
@@ -200,8 +212,8 @@ static int matches(struct tti_history *history, struct tti_item *item,
 	*out = item->end >= end;
 	if (!*out)
 		return TT_OK;
-	rc = block_matches(history, item, row->file_row, row->block_rows, &row->first_digest, out,
-			   err);
+	rc = block_matches(history, item, row->file_row, row->block_rows,
+			   &row->first_digest, out, err);
 	if (rc == TT_OK && *out)
 		rc = block_matches(history, item, end - row->block_rows, row->block_rows,
 				   &row->last_digest, out, err);
@@ -210,12 +222,13 @@ static int matches(struct tti_history *history, struct tti_item *item,
 
 /* The ring's own id, or zero for what was archived before the ring had one (or has one that
  * cannot be read); then the digests alone decide. */
-static bool may_be(const struct tti_item *item, const struct tti_ledger_row *row, bool any_dataset)
+static bool may_be(const struct tti_item *item, const struct tti_ledger_row *row,
+		   bool any_dataset)
 {
 	if (!any_dataset && strcmp(row->dataset, item->dataset) != 0)
 		return false;
-	return tti_digest_equal(&row->source, &item->source_id)
-	       || (item->in_ring && tti_digest_is_zero(&row->source));
+	return tti_digest_equal(&row->source, &item->source_id) ||
+	       (item->in_ring && tti_digest_is_zero(&row->source));
 }
 
 /* 1: the row counts and is about this file. */
@@ -234,7 +247,9 @@ static int is_about(struct tti_history *history, struct tti_item *item, size_t i
 	rc = matches(history, item, row, &yes, err);
 	if (rc < 0 || yes)
 		return rc < 0 ? rc : 1;
-	return tti_digest_equal(&row->source, &item->source_id) ? not_the_file(item, row, err) : 0;
+	return tti_digest_equal(&row->source, &item->source_id)
+		       ? not_the_file(item, row, err)
+		       : 0;
 }
 
 int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
@@ -262,7 +277,8 @@ void tti_ranges_fini(struct tti_ranges *ranges)
 	*ranges = (struct tti_ranges){ 0 };
 }
 
-static int add_range(struct tti_ranges *ranges, uint64_t first, uint64_t end, struct tt_error *err)
+static int add_range(struct tti_ranges *ranges, uint64_t first, uint64_t end,
+		     struct tt_error *err)
 {
 	if (ranges->count == ranges->room) {
 		size_t room = ranges->room ? ranges->room * 2 : 8;
@@ -289,8 +305,8 @@ static int by_first(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-int tti_history_missing(struct tti_history *history, struct tti_item *item, bool any_dataset,
-			struct tti_ranges *out, struct tt_error *err)
+int tti_history_missing(struct tti_history *history, struct tti_item *item,
+			bool any_dataset, struct tti_ranges *out, struct tt_error *err)
 {
 	struct tti_ranges held = { 0 };
 	uint64_t at = item->start;
@@ -301,7 +317,8 @@ int tti_history_missing(struct tti_history *history, struct tti_item *item, bool
 		qsort(held.items, held.count, sizeof(*held.items), by_first);
 	for (size_t i = 0; rc == TT_OK && i < held.count && at < item->end; i++) {
 		if (held.items[i].first > at)
-			rc = add_range(out, at, tti_min_u64(held.items[i].first, item->end), err);
+			rc = add_range(out, at,
+				       tti_min_u64(held.items[i].first, item->end), err);
 		at = tti_max_u64(at, held.items[i].end);
 	}
 	if (rc == TT_OK && at < item->end)

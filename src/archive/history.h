@@ -36,7 +36,8 @@ void tti_history_close(struct tti_history *history); /* accepts a zeroed one */
 bool tti_version_descends(const struct tti_versions *versions, const char *version,
 			  const char *above);
 /* The place of the newest version the ledger knows that still exists, or TTI_NO_VERSION. */
-size_t tti_history_newest(const struct tti_versions *versions, const struct tti_ledger *ledger);
+size_t tti_history_newest(const struct tti_versions *versions,
+			  const struct tti_ledger *ledger);
 
 /* Rows of a dataset in the version, 0 when it has none such. */
 int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t *out,
@@ -54,12 +55,13 @@ void tti_ranges_fini(struct tti_ranges *ranges);
 
 /* The rows of item that the archive does not hold in its dataset (any dataset when
  * any_dataset).  TT_E_MISMATCH when the file is not the one archived before. */
-int tti_history_missing(struct tti_history *history, struct tti_item *item, bool any_dataset,
-			struct tti_ranges *out, struct tt_error *err);
+int tti_history_missing(struct tti_history *history, struct tti_item *item,
+			bool any_dataset, struct tti_ranges *out, struct tt_error *err);
 
 /* Counting rows of the ledger of an item, for those who want to re-read them: called for each
  * until it returns other than TT_OK. */
-typedef int tti_counting_fn(void *ctx, const struct tti_ledger_row *row, struct tt_error *err);
+typedef int tti_counting_fn(void *ctx, const struct tti_ledger_row *row,
+			    struct tt_error *err);
 int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
 		     tti_counting_fn *fn, void *ctx, struct tt_error *err);
 

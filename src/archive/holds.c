@@ -28,8 +28,9 @@ static int holds_all(struct tt_archive *archive, struct tti_ledger *ledger,
 {
 	const struct tti_versions *versions = &archive->versions;
 	struct tti_history history = { 0 };
-	int rc = tti_history_open(&history, archive->driver, versions, ledger,
-				  versions->current ? versions->current : TTI_FIRST_VERSION, err);
+	int rc = tti_history_open(
+		&history, archive->driver, versions, ledger,
+		versions->current ? versions->current : TTI_FIRST_VERSION, err);
 
 	for (size_t i = 0; rc == TT_OK && i < sources->count; i++)
 		rc = holds_item(&history, sources->items[i], out, err);

@@ -22,9 +22,10 @@ static bool same_inode(const struct stat *a, const struct stat *b)
 
 static int changed(const struct tti_item *item, const char *what, struct tt_error *err)
 {
-	return tti_fail(err, TT_E_CHANGED,
-			"%s: %s while it was being archived; nothing was committed, run it again",
-			item->path, what);
+	return tti_fail(
+		err, TT_E_CHANGED,
+		"%s: %s while it was being archived; nothing was committed, run it again",
+		item->path, what);
 }
 
 static int open_handle(struct tti_item *item, struct tt_error *err)
@@ -115,9 +116,9 @@ int tti_item_unchanged(const struct tti_item *item, struct tt_error *err)
 		return changed(item, "the file was replaced", err);
 	if (now.st_size != then->st_size)
 		return changed(item, "its size changed", err);
-	if (item->tail_words == 0
-	    && (memcmp(&now.st_mtim, &then->st_mtim, sizeof(now.st_mtim)) != 0
-		|| memcmp(&now.st_ctim, &then->st_ctim, sizeof(now.st_ctim)) != 0))
+	if (item->tail_words == 0 &&
+	    (memcmp(&now.st_mtim, &then->st_mtim, sizeof(now.st_mtim)) != 0 ||
+	     memcmp(&now.st_ctim, &then->st_ctim, sizeof(now.st_ctim)) != 0))
 		return changed(item, "it was written to", err);
 	return words_unchanged(item, err);
 }
@@ -150,15 +151,17 @@ int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher, uint64_t r
 	if (!tti_mul_overflow(step, item->row_bytes, &bytes))
 		buffer = malloc(bytes);
 	if (!buffer)
-		return tti_fail(err, -ENOMEM, "%s: row of %" PRIu64 " bytes: out of memory",
-				item->path, item->row_bytes);
+		return tti_fail(err, -ENOMEM,
+				"%s: row of %" PRIu64 " bytes: out of memory", item->path,
+				item->row_bytes);
 	rc = tti_hasher_begin(hasher);
 	if (rc == TT_OK)
 		rc = hash_rows(item, hasher, row, count, buffer);
 	if (rc == TT_OK)
 		rc = tti_hasher_end(hasher, 0, NULL, out);
 	if (rc == -ENODATA)
-		return tti_fail(err, TT_E_DAMAGED, "%s: the file ends before row %" PRIu64,
-				item->path, row + count);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: the file ends before row %" PRIu64, item->path,
+				row + count);
 	return rc < 0 ? tti_fail_sys(err, rc, item->path, "reading rows") : TT_OK;
 }

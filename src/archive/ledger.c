@@ -22,12 +22,17 @@ struct member {
 	enum { DIGEST, U64, I64, TEXT } kind;
 };
 
-#define MEMBER(field, kind) { #field, offsetof(struct tti_ledger_row, field), kind }
+#define MEMBER(field, kind) \
+	{ \
+#field, offsetof(struct tti_ledger_row, field), kind \
+	}
 static const struct member members[] = {
-	MEMBER(source, DIGEST),	   MEMBER(file, TEXT),	       MEMBER(file_row, U64),
-	MEMBER(rows, U64),	   MEMBER(block_rows, U64),    MEMBER(first_digest, DIGEST),
-	MEMBER(last_digest, DIGEST), MEMBER(dataset, TEXT),    MEMBER(first_row, U64),
-	MEMBER(min_time, I64),	   MEMBER(max_time, I64),      MEMBER(version, TEXT),
+	MEMBER(source, DIGEST),	     MEMBER(file, TEXT),
+	MEMBER(file_row, U64),	     MEMBER(rows, U64),
+	MEMBER(block_rows, U64),     MEMBER(first_digest, DIGEST),
+	MEMBER(last_digest, DIGEST), MEMBER(dataset, TEXT),
+	MEMBER(first_row, U64),	     MEMBER(min_time, I64),
+	MEMBER(max_time, I64),	     MEMBER(version, TEXT),
 	MEMBER(timestamp, TEXT),
 };
 
@@ -37,16 +42,13 @@ static hid_t member_type(int kind)
 	hid_t type;
 
 	switch (kind) {
-	case DIGEST:
-		return H5Tarray_create2(H5T_STD_U8LE, 1, &digest_bytes);
-	case U64:
-		return H5Tcopy(H5T_STD_U64LE);
-	case I64:
-		return H5Tcopy(H5T_STD_I64LE);
+	case DIGEST: return H5Tarray_create2(H5T_STD_U8LE, 1, &digest_bytes);
+	case U64: return H5Tcopy(H5T_STD_U64LE);
+	case I64: return H5Tcopy(H5T_STD_I64LE);
 	default:
 		type = H5Tcopy(H5T_C_S1);
-		if (type >= 0 && (H5Tset_size(type, H5T_VARIABLE) < 0
-				  || H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
+		if (type >= 0 && (H5Tset_size(type, H5T_VARIABLE) < 0 ||
+				  H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
 			H5Tclose(type);
 			type = -1;
 		}
@@ -64,7 +66,8 @@ static hid_t row_type(void)
 	for (size_t i = 0; i < TTI_LEN(members); i++) {
 		tti_auto_hid one = member_type(members[i].kind);
 
-		if (one < 0 || H5Tinsert(type, members[i].name, members[i].offset, one) < 0)
+		if (one < 0 ||
+		    H5Tinsert(type, members[i].name, members[i].offset, one) < 0)
 			return -1;
 	}
 	return tti_steal_hid(&type);
@@ -87,7 +90,8 @@ static hid_t malloc_transfer(void)
 {
 	hid_t dxpl = H5Pcreate(H5P_DATASET_XFER);
 
-	if (dxpl >= 0 && H5Pset_vlen_mem_manager(dxpl, text_alloc, NULL, text_free, NULL) < 0) {
+	if (dxpl >= 0 &&
+	    H5Pset_vlen_mem_manager(dxpl, text_alloc, NULL, text_free, NULL) < 0) {
 		H5Pclose(dxpl);
 		return -1;
 	}
@@ -108,7 +112,7 @@ void tti_ledger_fini(struct tti_ledger *ledger)
 		row_fini(&ledger->rows[i]);
 	free(ledger->rows);
 	free(ledger->by_file);
-	*ledger = (struct tti_ledger){0};
+	*ledger = (struct tti_ledger){ 0 };
 }
 
 static int by_file_then_place(const void *a, const void *b, void *ledger_p)
@@ -127,12 +131,13 @@ static int build_index(struct tti_ledger *ledger)
 		return -ENOMEM;
 	for (size_t i = 0; i < ledger->count; i++)
 		ledger->by_file[i] = i;
-	qsort_r(ledger->by_file, ledger->count, sizeof(*ledger->by_file), by_file_then_place,
-		ledger);
+	qsort_r(ledger->by_file, ledger->count, sizeof(*ledger->by_file),
+		by_file_then_place, ledger);
 	return TT_OK;
 }
 
-size_t tti_ledger_find(const struct tti_ledger *ledger, const char *file, size_t *first_out)
+size_t tti_ledger_find(const struct tti_ledger *ledger, const char *file,
+		       size_t *first_out)
 {
 	size_t low = 0, high = ledger->stored, end;
 
@@ -155,28 +160,30 @@ size_t tti_ledger_find(const struct tti_ledger *ledger, const char *file, size_t
 
 static int damaged(const char *path, const char *what, struct tt_error *err)
 {
-	return tti_fail(err, TT_E_DAMAGED, "%s: ledger " TTI_LEDGER_DATASET ": %s", path, what);
+	return tti_fail(err, TT_E_DAMAGED, "%s: ledger " TTI_LEDGER_DATASET ": %s", path,
+			what);
 }
 
 static int read_format(hid_t file, const char *path, struct tt_error *err)
 {
-	tti_auto_hid attr = H5Aopen_by_name(file, TTI_LEDGER_GROUP, ATTR_FORMAT, H5P_DEFAULT,
-					    H5P_DEFAULT);
+	tti_auto_hid attr = H5Aopen_by_name(file, TTI_LEDGER_GROUP, ATTR_FORMAT,
+					    H5P_DEFAULT, H5P_DEFAULT);
 	int64_t format;
 
 	if (attr < 0 || H5Aread(attr, H5T_NATIVE_INT64, &format) < 0)
 		return damaged(path, "the format number is missing", err);
 	if (format != FORMAT)
 		return tti_fail(err, TT_E_FORMAT,
-				"%s: ledger of format %" PRId64 ", this program knows %d", path,
-				format, FORMAT);
+				"%s: ledger of format %" PRId64 ", this program knows %d",
+				path, format, FORMAT);
 	return TT_OK;
 }
 
 /* Every member there, of its class: HDF5 would leave a missing one unset. */
 static int check_type(hid_t dataset, const char *path, struct tt_error *err)
 {
-	static const H5T_class_t classes[] = { H5T_ARRAY, H5T_INTEGER, H5T_INTEGER, H5T_STRING };
+	static const H5T_class_t classes[] = { H5T_ARRAY, H5T_INTEGER, H5T_INTEGER,
+					       H5T_STRING };
 	tti_auto_hid type = H5Dget_type(dataset);
 
 	if (type < 0 || H5Tget_class(type) != H5T_COMPOUND)
@@ -185,9 +192,9 @@ static int check_type(hid_t dataset, const char *path, struct tt_error *err)
 		int at = H5Tget_member_index(type, members[i].name);
 		tti_auto_hid one = at < 0 ? -1 : H5Tget_member_type(type, (unsigned)at);
 
-		if (one < 0 || H5Tget_class(one) != classes[members[i].kind]
-		    || (members[i].kind == TEXT && H5Tis_variable_str(one) <= 0)
-		    || (members[i].kind == DIGEST && H5Tget_size(one) != 32))
+		if (one < 0 || H5Tget_class(one) != classes[members[i].kind] ||
+		    (members[i].kind == TEXT && H5Tis_variable_str(one) <= 0) ||
+		    (members[i].kind == DIGEST && H5Tget_size(one) != 32))
 			return tti_fail(err, TT_E_DAMAGED,
 					"%s: ledger " TTI_LEDGER_DATASET
 					": column %s is missing or of another type",
@@ -203,12 +210,13 @@ static int check_rows(struct tti_ledger *ledger, const char *path, struct tt_err
 
 		if (!row->file || !row->dataset || !row->version || !row->timestamp)
 			return damaged(path, "a row without a name", err);
-		if (row->rows > INT64_MAX || row->file_row > INT64_MAX - row->rows
-		    || row->first_row > INT64_MAX - row->rows || row->block_rows == 0
-		    || row->block_rows > row->rows)
+		if (row->rows > INT64_MAX || row->file_row > INT64_MAX - row->rows ||
+		    row->first_row > INT64_MAX - row->rows || row->block_rows == 0 ||
+		    row->block_rows > row->rows)
 			return tti_fail(err, TT_E_DAMAGED,
-					"%s: ledger row %zu (%s): rows %" PRIu64 " of %" PRIu64
-					" in blocks of %" PRIu64 " cannot be",
+					"%s: ledger row %zu (%s): rows %" PRIu64
+					" of %" PRIu64 " in blocks of %" PRIu64
+					" cannot be",
 					path, i, row->file, row->file_row, row->rows,
 					row->block_rows);
 	}
@@ -225,25 +233,27 @@ static int read_rows(struct tti_ledger *out, hid_t dataset, hsize_t count,
 		return tti_driver_fail(driver, err, -EIO, "ledger");
 	out->rows = calloc(count, sizeof(*out->rows));
 	if (!out->rows)
-		return tti_fail(err, -ENOMEM, "%s: ledger of %llu rows: out of memory", path,
-				(unsigned long long)count);
+		return tti_fail(err, -ENOMEM, "%s: ledger of %llu rows: out of memory",
+				path, (unsigned long long)count);
 	out->room = out->count = out->stored = count;
 	if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, dxpl, out->rows) < 0)
 		return tti_driver_fail(driver, err, TT_E_DAMAGED, "reading the ledger");
 	return check_rows(out, path, err);
 }
 
-static int ledger_extent(hid_t dataset, hsize_t *out, const char *path, struct tt_error *err)
+static int ledger_extent(hid_t dataset, hsize_t *out, const char *path,
+			 struct tt_error *err)
 {
 	tti_auto_hid space = H5Dget_space(dataset);
 
-	if (space < 0 || H5Sget_simple_extent_ndims(space) != 1
-	    || H5Sget_simple_extent_dims(space, out, NULL) < 0 || *out > MAX_ROWS)
+	if (space < 0 || H5Sget_simple_extent_ndims(space) != 1 ||
+	    H5Sget_simple_extent_dims(space, out, NULL) < 0 || *out > MAX_ROWS)
 		return damaged(path, "its extent cannot be", err);
 	return TT_OK;
 }
 
-int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver, struct tt_error *err)
+int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver,
+		    struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	const char *path = tti_driver_path(driver);
@@ -252,7 +262,7 @@ int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver, struct tt
 	hsize_t count;
 	int rc;
 
-	*out = (struct tti_ledger){0};
+	*out = (struct tti_ledger){ 0 };
 	if (H5Lexists(file, TTI_LEDGER_GROUP, H5P_DEFAULT) <= 0)
 		return build_index(out);
 	rc = read_format(file, path, err);
@@ -305,23 +315,25 @@ static hid_t make_dataset(hid_t file)
 	tti_auto_hid space = H5Screate_simple(1, &none, &unlimited);
 	tti_auto_hid dcpl = H5Pcreate(H5P_DATASET_CREATE), type = row_type();
 
-	if (space < 0 || dcpl < 0 || type < 0 || H5Pset_chunk(dcpl, 1, &chunk) < 0
-	    || H5Tpack(type) < 0)
+	if (space < 0 || dcpl < 0 || type < 0 || H5Pset_chunk(dcpl, 1, &chunk) < 0 ||
+	    H5Tpack(type) < 0)
 		return -1;
-	return H5Dcreate2(file, TTI_LEDGER_DATASET, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+	return H5Dcreate2(file, TTI_LEDGER_DATASET, type, space, H5P_DEFAULT, dcpl,
+			  H5P_DEFAULT);
 }
 
 static hid_t make_ledger(hid_t file)
 {
-	tti_auto_hid group = H5Gcreate2(file, TTI_LEDGER_GROUP, H5P_DEFAULT, H5P_DEFAULT,
-					H5P_DEFAULT);
+	tti_auto_hid group =
+		H5Gcreate2(file, TTI_LEDGER_GROUP, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	tti_auto_hid scalar = H5Screate(H5S_SCALAR);
 	int64_t format = FORMAT;
 	tti_auto_hid attr = -1;
 
 	if (group < 0 || scalar < 0)
 		return -1;
-	attr = H5Acreate2(group, ATTR_FORMAT, H5T_STD_I64LE, scalar, H5P_DEFAULT, H5P_DEFAULT);
+	attr = H5Acreate2(group, ATTR_FORMAT, H5T_STD_I64LE, scalar, H5P_DEFAULT,
+			  H5P_DEFAULT);
 	if (attr < 0 || H5Awrite(attr, H5T_NATIVE_INT64, &format) < 0)
 		return -1;
 	return make_dataset(file);
@@ -331,13 +343,14 @@ static int append_rows(hid_t dataset, const struct tti_ledger_row *rows, hsize_t
 		       hsize_t count)
 {
 	hsize_t extent = first + count;
-	tti_auto_hid type = row_type(), memory = H5Screate_simple(1, &count, NULL), space = -1;
+	tti_auto_hid type = row_type(), memory = H5Screate_simple(1, &count, NULL),
+		     space = -1;
 
 	if (type < 0 || memory < 0 || H5Dset_extent(dataset, &extent) < 0)
 		return -1;
 	space = H5Dget_space(dataset);
-	if (space < 0
-	    || H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0)
+	if (space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0)
 		return -1;
 	return H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, rows) < 0 ? -1 : 0;
 }
@@ -355,9 +368,9 @@ int tti_ledger_store(struct tti_ledger *ledger, struct tti_driver *driver,
 		dataset = H5Dopen2(file, TTI_LEDGER_DATASET, H5P_DEFAULT);
 	else
 		dataset = make_ledger(file);
-	if (dataset < 0
-	    || append_rows(dataset, ledger->rows + ledger->stored, ledger->stored,
-			   ledger->count - ledger->stored) < 0)
+	if (dataset < 0 ||
+	    append_rows(dataset, ledger->rows + ledger->stored, ledger->stored,
+			ledger->count - ledger->stored) < 0)
 		return tti_driver_fail(driver, err, -EIO, "writing the ledger");
 	ledger->stored = ledger->count;
 	return TT_OK;

@@ -22,13 +22,15 @@ struct tti_ledger_row {
 	/* a ring: its id and 16 zeros, all zero when it is foreign; a single file: the SHA-256
 	 * of its real path */
 	struct tti_digest source;
-	struct tti_digest first_digest, last_digest; /* of the first and last block_rows rows */
-	uint64_t file_row;			     /* the first row, from 0 of the file */
+	struct tti_digest first_digest,
+		last_digest; /* of the first and last block_rows rows */
+	uint64_t file_row;   /* the first row, from 0 of the file */
 	uint64_t rows;
 	uint64_t block_rows;
-	uint64_t first_row;	     /* in the dataset */
-	int64_t min_time, max_time;  /* as stored in the rows; both TT_NAT when there is none */
-	char *file;		     /* name in the ring; the real path of a single file */
+	uint64_t first_row; /* in the dataset */
+	int64_t min_time,
+		max_time; /* as stored in the rows; both TT_NAT when there is none */
+	char *file;	  /* name in the ring; the real path of a single file */
 	char *dataset;
 	char *version;
 	char *timestamp; /* of the version: tells a name that was used again */
@@ -43,11 +45,13 @@ struct tti_ledger {
 
 /* Read the ledger of an archive; an archive without one has an empty one.  TT_E_DAMAGED when
  * it is not what the layout says.  tti_ledger_fini() also after a failure. */
-int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver, struct tt_error *err);
+int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver,
+		    struct tt_error *err);
 void tti_ledger_fini(struct tti_ledger *ledger);
 
 /* The stored rows of a file name: by_file[*first_out ..], their number is returned. */
-size_t tti_ledger_find(const struct tti_ledger *ledger, const char *file, size_t *first_out);
+size_t tti_ledger_find(const struct tti_ledger *ledger, const char *file,
+		       size_t *first_out);
 
 /* Add a row (strings are copied); it is in the file after tti_ledger_store(). */
 int tti_ledger_add(struct tti_ledger *ledger, const struct tti_ledger_row *row,

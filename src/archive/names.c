@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_NAME 4096 /* a dataset path; HDF5 has no limit of its own */
+#define MAX_NAME 4096	 /* a dataset path; HDF5 has no limit of its own */
 #define MAX_VERSION 1023 /* what struct tt_archive_result can tell */
 
 static void utc(struct tm *tm, int64_t ns, int64_t *micros)
@@ -26,15 +26,17 @@ static void utc(struct tm *tm, int64_t ns, int64_t *micros)
 	*micros = rest / 1000;
 }
 
-static void time_text(char out[TTI_TIMESTAMP_TEXT], int64_t ns, char sep, const char *zone)
+static void time_text(char out[TTI_TIMESTAMP_TEXT], int64_t ns, char sep,
+		      const char *zone)
 {
 	int64_t micros;
 	struct tm tm;
 
 	utc(&tm, ns, &micros);
 	snprintf(out, TTI_TIMESTAMP_TEXT, "%04d-%02d-%02d%c%02d:%02d:%02d.%06d%s",
-		 (tm.tm_year + 1900) % 10000, (tm.tm_mon + 1) % 100, tm.tm_mday % 100, sep,
-		 tm.tm_hour % 100, tm.tm_min % 100, tm.tm_sec % 100, (int)micros % 1000000, zone);
+		 (tm.tm_year + 1900) % 10000, (tm.tm_mon + 1) % 100, tm.tm_mday % 100,
+		 sep, tm.tm_hour % 100, tm.tm_min % 100, tm.tm_sec % 100,
+		 (int)micros % 1000000, zone);
 }
 
 void tti_timestamp_text(char out[TTI_TIMESTAMP_TEXT], int64_t ns)
@@ -89,7 +91,8 @@ static int text_add(struct text *text, const char *bytes, size_t n)
 
 /* strftime cannot tell an empty result from one that does not fit: the format gets a
  * character of its own in front, which is dropped again. */
-static int text_add_time(struct text *text, const char *format, size_t n, const struct tm *tm)
+static int text_add_time(struct text *text, const char *format, size_t n,
+			 const struct tm *tm)
 {
 	char format_z[MAX_NAME + 2], out[2 * MAX_NAME];
 	size_t got;
@@ -106,11 +109,11 @@ static int text_add_time(struct text *text, const char *format, size_t n, const 
 	return got == 0 ? TT_E_RANGE : text_add(text, out + 1, got - 1);
 }
 
-int tti_template_expand(char **out, const char *template, const char *name, int64_t day_ns,
-			struct tt_error *err)
+int tti_template_expand(char **out, const char *template, const char *name,
+			int64_t day_ns, struct tt_error *err)
 {
 	static const char hole[] = "{name}";
-	struct text text = {0};
+	struct text text = { 0 };
 	const char *p = template;
 	int64_t micros;
 	struct tm tm;
@@ -142,14 +145,18 @@ int tti_template_expand(char **out, const char *template, const char *name, int6
 /* Bytes of the UTF-8 sequence at p, 0 when it is none. */
 static size_t utf8_length(const unsigned char *p)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
-		   : p[0] < 0xf5 ? 4 : 0;
+	size_t n = p[0] < 0x80	 ? 1
+		   : p[0] < 0xc2 ? 0
+		   : p[0] < 0xe0 ? 2
+		   : p[0] < 0xf0 ? 3
+		   : p[0] < 0xf5 ? 4
+				 : 0;
 
 	for (size_t i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)
-	    || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return n;
 }
@@ -182,9 +189,10 @@ static const char *component_fault(const char *p, size_t n, bool first)
 		return "has a part that is '.' or '..'";
 	if (first && (is_word(p, n, "versions") || is_word(p, n, "__tmp__")))
 		return "begins with a name that the layout uses itself";
-	if (is_word(p, n, "raw_data") || is_word(p, n, "hash_table")
-	    || (n >= 5 && memcmp(p, "_tmp_", 5) == 0))
-		return "has a part that the layout uses itself (raw_data, hash_table, _tmp_...)";
+	if (is_word(p, n, "raw_data") || is_word(p, n, "hash_table") ||
+	    (n >= 5 && memcmp(p, "_tmp_", 5) == 0))
+		return "has a part that the layout uses itself (raw_data, hash_table, "
+		       "_tmp_...)";
 	return NULL;
 }
 
@@ -214,7 +222,8 @@ int tti_check_dataset_name(const char *name, struct tt_error *err)
 
 	if (!fault)
 		return TT_OK;
-	return tti_fail(err, TT_E_RANGE, "dataset '%.300s': the name %s; give another with --dataset",
+	return tti_fail(err, TT_E_RANGE,
+			"dataset '%.300s': the name %s; give another with --dataset",
 			name, fault);
 }
 
@@ -239,7 +248,8 @@ int tti_check_version_name(const char *name, struct tt_error *err)
 
 	if (!fault)
 		return TT_OK;
-	return tti_fail(err, TT_E_RANGE, "version '%.300s': the name %s; give another with --version",
+	return tti_fail(err, TT_E_RANGE,
+			"version '%.300s': the name %s; give another with --version",
 			name, fault);
 }
 

@@ -23,8 +23,8 @@ bool tti_template_has_time(const char *template);
 
 /* Fill in a template: {name}, and strftime fields from the UTC time day_ns.  *out is
  * malloc'ed.  TT_E_RANGE when the result is no dataset name. */
-int tti_template_expand(char **out, const char *template, const char *name, int64_t day_ns,
-			struct tt_error *err);
+int tti_template_expand(char **out, const char *template, const char *name,
+			int64_t day_ns, struct tt_error *err);
 
 /* TT_E_RANGE with the reason when the layout cannot hold a dataset (a version) of that name. */
 int tti_check_dataset_name(const char *name, struct tt_error *err);

@@ -50,9 +50,10 @@ static int name_version(struct tti_plan *plan, const struct tti_plan_input *inpu
 		tti_version_text(plan->version, now);
 	}
 	if (tti_versions_find(input->versions, plan->version) != TTI_NO_VERSION)
-		return tti_fail(err, TT_E_MISMATCH,
-				"%s: version '%s' exists; give another name with --version",
-				tti_driver_path(input->driver), plan->version);
+		return tti_fail(
+			err, TT_E_MISMATCH,
+			"%s: version '%s' exists; give another name with --version",
+			tti_driver_path(input->driver), plan->version);
 	return TT_OK;
 }
 
@@ -62,18 +63,21 @@ static int check_committed(const struct tti_plan_input *input, const char *name,
 	size_t at = tti_versions_find(input->versions, name);
 
 	if (at == TTI_NO_VERSION)
-		return tti_fail(err, TT_E_RANGE, "%s: there is no version '%s' to build on",
+		return tti_fail(err, TT_E_RANGE,
+				"%s: there is no version '%s' to build on",
 				tti_driver_path(input->driver), name);
 	if (!input->versions->items[at].committed)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: version '%s' was never committed, nothing can build on it; name "
+				"%s: version '%s' was never committed, nothing can build "
+				"on it; name "
 				"another with --parent",
 				tti_driver_path(input->driver), name);
 	return TT_OK;
 }
 
 /* Rows that a version off the line holds would be archived again on this one. */
-static int check_line(const struct tti_plan_input *input, const char *current, struct tt_error *err)
+static int check_line(const struct tti_plan_input *input, const char *current,
+		      struct tt_error *err)
 {
 	size_t newest = tti_history_newest(input->versions, input->ledger);
 	const char *name;
@@ -84,7 +88,8 @@ static int check_line(const struct tti_plan_input *input, const char *current, s
 	if (tti_version_descends(input->versions, current, name))
 		return TT_OK;
 	return tti_fail(err, TT_E_MISMATCH,
-			"%s: the current version '%s' does not descend from '%s', to which rows were "
+			"%s: the current version '%s' does not descend from '%s', to "
+			"which rows were "
 			"archived last; say with --parent on which to build",
 			tti_driver_path(input->driver), current, name);
 }
@@ -102,8 +107,9 @@ static int choose_parent(struct tti_plan *plan, const struct tti_plan_input *inp
 			       : check_committed(input, plan->parent, err);
 	}
 	plan->parent = current ? current : TTI_FIRST_VERSION;
-	rc = strcmp(plan->parent, TTI_FIRST_VERSION) == 0 ? TT_OK
-							  : check_committed(input, current, err);
+	rc = strcmp(plan->parent, TTI_FIRST_VERSION) == 0
+		     ? TT_OK
+		     : check_committed(input, current, err);
 	return rc < 0 ? rc : check_line(input, plan->parent, err);
 }
 
@@ -131,12 +137,13 @@ static struct tti_work *work_of(struct tti_plan *plan, const struct tti_item *it
 
 static bool same_rows(const struct tti_item *a, const struct tti_item *b)
 {
-	return tt_dtype_equal(a->dtype, b->dtype) && a->row_rank == b->row_rank
-	       && memcmp(a->row_shape, b->row_shape, a->row_rank * sizeof(*a->row_shape)) == 0;
+	return tt_dtype_equal(a->dtype, b->dtype) && a->row_rank == b->row_rank &&
+	       memcmp(a->row_shape, b->row_shape, a->row_rank * sizeof(*a->row_shape)) ==
+		       0;
 }
 
-static int add_stretch(struct tti_plan *plan, struct tti_item *item, struct tti_range range,
-		       struct tt_error *err)
+static int add_stretch(struct tti_plan *plan, struct tti_item *item,
+		       struct tti_range range, struct tt_error *err)
 {
 	struct tti_work *work = work_of(plan, item);
 
@@ -152,13 +159,16 @@ static int add_stretch(struct tti_plan *plan, struct tti_item *item, struct tti_
 	if (!work || work->count == work->room)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
 	if (!same_rows(work->model, item))
-		return tti_fail(err, TT_E_MISMATCH,
-				"%s: its rows are of type %s, those of %s, for the same dataset "
-				"'%.100s', of type %s",
-				item->path, tt_dtype_descr(item->dtype), work->model->path,
-				item->dataset, tt_dtype_descr(work->model->dtype));
+		return tti_fail(
+			err, TT_E_MISMATCH,
+			"%s: its rows are of type %s, those of %s, for the same dataset "
+			"'%.100s', of type %s",
+			item->path, tt_dtype_descr(item->dtype), work->model->path,
+			item->dataset, tt_dtype_descr(work->model->dtype));
 	work->stretches[work->count++] = (struct tti_stretch){
-		.item = item, .file_row = range.first, .rows = range.end - range.first,
+		.item = item,
+		.file_row = range.first,
+		.rows = range.end - range.first,
 		.times = TTI_TIME_RANGE_EMPTY,
 	};
 	work->rows += range.end - range.first;
@@ -166,8 +176,8 @@ static int add_stretch(struct tti_plan *plan, struct tti_item *item, struct tti_
 	return TT_OK;
 }
 
-static int plan_item(struct tti_plan *plan, struct tti_history *history, struct tti_item *item,
-		     struct tt_error *err)
+static int plan_item(struct tti_plan *plan, struct tti_history *history,
+		     struct tti_item *item, struct tt_error *err)
 {
 	struct tti_ranges missing = { 0 };
 	int rc = tti_history_missing(history, item, false, &missing, err);
@@ -179,7 +189,8 @@ static int plan_item(struct tti_plan *plan, struct tti_history *history, struct 
 }
 
 /* Where the rows of a dataset go: behind those that the parent has. */
-static int place_rows(struct tti_work *work, struct tti_history *history, struct tt_error *err)
+static int place_rows(struct tti_work *work, struct tti_history *history,
+		      struct tt_error *err)
 {
 	int rc = tti_history_rows(history, work->name, &work->rows_before, err);
 	uint64_t at = work->rows_before;
@@ -189,7 +200,8 @@ static int place_rows(struct tti_work *work, struct tti_history *history, struct
 		at += work->stretches[i].rows;
 	}
 	if (rc == TT_OK && (at < work->rows_before || at > INT64_MAX))
-		rc = tti_fail(err, TT_E_RANGE, "dataset '%.200s': more than 2^63 rows", work->name);
+		rc = tti_fail(err, TT_E_RANGE, "dataset '%.200s': more than 2^63 rows",
+			      work->name);
 	return rc;
 }
 
@@ -198,7 +210,8 @@ static int place_rows(struct tti_work *work, struct tti_history *history, struct
 static int conflict(const char *name, const char *other, struct tt_error *err)
 {
 	return tti_fail(err, TT_E_MISMATCH,
-			"dataset '%.200s': '%.200s' is there already, and one name cannot be a dataset "
+			"dataset '%.200s': '%.200s' is there already, and one name "
+			"cannot be a dataset "
 			"and a directory of datasets; give another with --dataset",
 			name, other);
 }
@@ -280,7 +293,8 @@ static int plan_rows(struct tti_plan *plan, struct tti_history *history,
 	return rc == TT_OK ? check_names(plan, input, err) : rc;
 }
 
-int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input, struct tt_error *err)
+int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input,
+		  struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	struct tti_history history = { 0 };
@@ -291,8 +305,8 @@ int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input, stru
 	if (rc == TT_OK)
 		rc = choose_parent(out, input, err);
 	if (rc == TT_OK)
-		rc = tti_history_open(&history, input->driver, input->versions, input->ledger,
-				      out->parent, err);
+		rc = tti_history_open(&history, input->driver, input->versions,
+				      input->ledger, out->parent, err);
 	if (rc == TT_OK)
 		rc = plan_rows(out, &history, input, err);
 	tti_history_close(&history);

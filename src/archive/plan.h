@@ -9,11 +9,11 @@
 
 /* A dataset that gets rows. */
 struct tti_work {
-	const char *name;	   /* the items' */
+	const char *name;	      /* the items' */
 	const struct tti_item *model; /* of whose type all its rows are */
 	struct tti_stretch *stretches;
 	size_t count, room;
-	uint64_t rows; /* new ones */
+	uint64_t rows;	      /* new ones */
 	uint64_t rows_before; /* in the parent */
 };
 
@@ -34,7 +34,8 @@ struct tti_plan_input {
 	const struct tti_ledger *ledger;
 	const struct tti_sources *sources;
 };
-int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input, struct tt_error *err);
+int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input,
+		  struct tt_error *err);
 void tti_plan_fini(struct tti_plan *plan); /* accepts a zeroed one */
 /* Find the work on a dataset, NULL when there is none. */
 const struct tti_work *tti_plan_find(const struct tti_plan *plan, const char *dataset);

@@ -39,8 +39,8 @@ static size_t version_of(const struct comparing *c, const struct tti_ledger_row 
 {
 	size_t at = tti_versions_find(&c->archive->versions, row->version);
 
-	if (at != TTI_NO_VERSION && c->history->in_chain[at]
-	    && strcmp(c->archive->versions.items[at].timestamp, row->timestamp) == 0)
+	if (at != TTI_NO_VERSION && c->history->in_chain[at] &&
+	    strcmp(c->archive->versions.items[at].timestamp, row->timestamp) == 0)
 		return at;
 	return tti_versions_find(&c->archive->versions, NULL);
 }
@@ -64,9 +64,11 @@ static int compare_rows(struct comparing *c, struct tt_dataset *dataset,
 			return tti_fail_sys(err, rc, item->path, "reading rows");
 		rc = tt_dataset_read(dataset, row->first_row + at, n, theirs, err);
 		/* padding is no data, and the archive has none of it */
-		tt_dtype_clear_padding(item->dtype, ours,
-				       n * (item->row_bytes / tt_dtype_size(item->dtype)));
-		c->is_equal &= rc == TT_OK && memcmp(ours, theirs, n * item->row_bytes) == 0;
+		tt_dtype_clear_padding(
+			item->dtype, ours,
+			n * (item->row_bytes / tt_dtype_size(item->dtype)));
+		c->is_equal &=
+			rc == TT_OK && memcmp(ours, theirs, n * item->row_bytes) == 0;
 	}
 	return rc;
 }
@@ -82,8 +84,8 @@ static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error 
 	rc = tt_dataset_open(&dataset, c->archive, version_of(c, row), row->dataset, err);
 	if (rc < 0)
 		return rc;
-	if (tt_dataset_info(dataset)->row_bytes != c->item->row_bytes
-	    || tt_dataset_info(dataset)->shape[0] < row->first_row + row->rows)
+	if (tt_dataset_info(dataset)->row_bytes != c->item->row_bytes ||
+	    tt_dataset_info(dataset)->shape[0] < row->first_row + row->rows)
 		c->is_equal = false;
 	else
 		rc = compare_rows(c, dataset, row, err);
@@ -92,10 +94,12 @@ static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error 
 }
 
 static int remove_item(struct tt_archive *archive, struct tti_history *history,
-		       const struct tt_archive_job *job, struct tti_item *item, struct tt_error *err)
+		       const struct tt_archive_job *job, struct tti_item *item,
+		       struct tt_error *err)
 {
-	struct comparing c = { .archive = archive, .history = history, .item = item,
-			       .is_equal = true };
+	struct comparing c = {
+		.archive = archive, .history = history, .item = item, .is_equal = true
+	};
 	struct tti_ranges missing = { 0 };
 	tti_auto_free char *dir = NULL;
 	char *slash;
@@ -113,7 +117,8 @@ static int remove_item(struct tt_archive *archive, struct tti_history *history,
 	if (rc < 0)
 		return rc;
 	if (!c.is_equal) {
-		warn(job, item->path, "its rows are not those that the archive gives back");
+		warn(job, item->path,
+		     "its rows are not those that the archive gives back");
 		return TT_OK;
 	}
 	dir = strdup(item->path);
@@ -140,10 +145,11 @@ int tti_remove_archived(const char *path, const struct tt_archive_job *job,
 		return rc;
 	rc = tti_ledger_load(&ledger, archive->driver, err);
 	if (rc == TT_OK)
-		rc = tti_history_open(&history, archive->driver, &archive->versions, &ledger,
-				      archive->versions.current ? archive->versions.current
-								: TTI_FIRST_VERSION,
-				      err);
+		rc = tti_history_open(
+			&history, archive->driver, &archive->versions, &ledger,
+			archive->versions.current ? archive->versions.current
+						  : TTI_FIRST_VERSION,
+			err);
 	for (size_t i = 0; rc == TT_OK && i < sources->count; i++)
 		rc = remove_item(archive, &history, job, sources->items[i], err);
 	tti_history_close(&history);

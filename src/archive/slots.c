@@ -38,7 +38,7 @@ void tti_slots_close(struct tti_slots *slots)
 	free(slots->where);
 	free(slots->name);
 	free(slots->raw_path);
-	*slots = (struct tti_slots){0};
+	*slots = (struct tti_slots){ 0 };
 }
 
 static int begin(struct tti_slots *out, struct tti_driver *driver, const char *name,
@@ -65,10 +65,11 @@ static int read_fill(struct tti_slots *slots, struct tt_error *err)
 	slots->fill = calloc(1, slots->raw.element_bytes);
 	if (!slots->fill)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", slots->where);
-	if (dcpl < 0 || H5Pfill_value_defined(dcpl, &status) < 0
-	    || (status == H5D_FILL_VALUE_USER_DEFINED
-		&& H5Pget_fill_value(dcpl, slots->raw.type, slots->fill) < 0))
-		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, "fill value of raw_data");
+	if (dcpl < 0 || H5Pfill_value_defined(dcpl, &status) < 0 ||
+	    (status == H5D_FILL_VALUE_USER_DEFINED &&
+	     H5Pget_fill_value(dcpl, slots->raw.type, slots->fill) < 0))
+		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED,
+				       "fill value of raw_data");
 	return TT_OK;
 }
 
@@ -80,7 +81,8 @@ static int check_raw(struct tti_slots *slots, struct tt_error *err)
 
 	if (slots->raw.vlen_string)
 		return tti_fail(err, TT_E_MISMATCH,
-				"%s: holds variable-length strings; rows of a file cannot be added "
+				"%s: holds variable-length strings; rows of a file "
+				"cannot be added "
 				"to it, give another name with --dataset",
 				slots->where);
 	rc = tti_pipeline_supported(&slots->raw.pipeline, 0, err);
@@ -90,9 +92,10 @@ static int check_raw(struct tti_slots *slots, struct tt_error *err)
 	for (unsigned j = 0; rc == TT_OK && j < slots->raw.rank; j++)
 		same &= chunks[j] == slots->raw.chunk[j];
 	if (rc == TT_OK && !same)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: attribute chunks of raw_data differs from how it is chunked",
-				slots->where);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: attribute chunks of raw_data differs from how it is chunked",
+			slots->where);
 	return rc;
 }
 
@@ -103,7 +106,8 @@ int tti_slots_open(struct tti_slots *out, struct tti_driver *driver, const char 
 	int rc = begin(out, driver, name, err);
 
 	if (rc == TT_OK)
-		rc = tti_raw_open(&out->raw, tti_driver_file(driver), out->raw_path, out->where, err);
+		rc = tti_raw_open(&out->raw, tti_driver_file(driver), out->raw_path,
+				  out->where, err);
 	if (rc == TT_OK)
 		rc = check_raw(out, err);
 	if (rc == TT_OK)
@@ -117,25 +121,26 @@ int tti_slots_open(struct tti_slots *out, struct tti_driver *driver, const char 
 
 /* ---- Making ---- */
 
-static hid_t raw_properties(const struct tti_slots_spec *spec, const struct tti_pipeline *filters,
-			    const void *fill, struct tt_error *err)
+static hid_t raw_properties(const struct tti_slots_spec *spec,
+			    const struct tti_pipeline *filters, const void *fill,
+			    struct tt_error *err)
 {
 	tti_auto_hid dcpl = H5Pcreate(H5P_DATASET_CREATE);
 	hsize_t chunk[TT_MAX_RANK];
 
 	for (unsigned j = 0; j < spec->rank; j++)
 		chunk[j] = spec->chunk[j];
-	if (dcpl < 0 || H5Pset_chunk(dcpl, (int)spec->rank, chunk) < 0
-	    || H5Pset_fill_value(dcpl, spec->type->type, fill) < 0
-	    || H5Pset_fill_time(dcpl, H5D_FILL_TIME_ALLOC) < 0
-	    || H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0
-	    || tti_pipeline_put(filters, dcpl, err) < 0)
+	if (dcpl < 0 || H5Pset_chunk(dcpl, (int)spec->rank, chunk) < 0 ||
+	    H5Pset_fill_value(dcpl, spec->type->type, fill) < 0 ||
+	    H5Pset_fill_time(dcpl, H5D_FILL_TIME_ALLOC) < 0 ||
+	    H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0 ||
+	    tti_pipeline_put(filters, dcpl, err) < 0)
 		return -1;
 	return tti_steal_hid(&dcpl);
 }
 
-static int make_raw(struct tti_slots *slots, const struct tti_slots_spec *spec, hid_t group,
-		    struct tt_error *err)
+static int make_raw(struct tti_slots *slots, const struct tti_slots_spec *spec,
+		    hid_t group, struct tt_error *err)
 {
 	hsize_t dims[TT_MAX_RANK], max[TT_MAX_RANK];
 	tti_auto_hid space = -1, dcpl = -1, raw = -1;
@@ -148,7 +153,8 @@ static int make_raw(struct tti_slots *slots, const struct tti_slots_spec *spec, 
 		max[j] = j ? spec->chunk[j] : H5S_UNLIMITED;
 		chunk_bytes *= spec->chunk[j];
 	}
-	rc = tti_pipeline_choose(&filters, &spec->filter, spec->type->size, chunk_bytes, err);
+	rc = tti_pipeline_choose(&filters, &spec->filter, spec->type->size, chunk_bytes,
+				 err);
 	if (rc < 0)
 		return rc;
 	slots->fill = calloc(1, spec->type->size);
@@ -179,15 +185,17 @@ int tti_slots_create(struct tti_slots *out, struct tti_driver *driver, const cha
 		return tti_fail(err, -ENOMEM, "%s: out of memory", out->where);
 	group = tti_is_hard_path(tti_driver_file(driver), path)
 			? H5Gopen2(tti_driver_file(driver), path, H5P_DEFAULT)
-			: H5Gcreate2(tti_driver_file(driver), path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
-	if (group < 0
-	    || tti_put_string(group, TTI_ATTR_DESCR, tt_dtype_descr(spec->dtype)) < 0)
+			: H5Gcreate2(tti_driver_file(driver), path, lcpl, H5P_DEFAULT,
+				     H5P_DEFAULT);
+	if (group < 0 ||
+	    tti_put_string(group, TTI_ATTR_DESCR, tt_dtype_descr(spec->dtype)) < 0)
 		return tti_driver_fail(driver, err, -EIO, "making a dataset");
 	rc = make_raw(out, spec, group, err);
 	if (rc == TT_OK)
 		rc = tti_hashes_create(out, group, err);
 	if (rc == TT_OK)
-		rc = tti_raw_open(&out->raw, tti_driver_file(driver), out->raw_path, out->where, err);
+		rc = tti_raw_open(&out->raw, tti_driver_file(driver), out->raw_path,
+				  out->where, err);
 	if (rc == TT_OK)
 		out->dtype = tt_dtype_ref(spec->dtype);
 	return rc;
@@ -206,8 +214,8 @@ bool tti_slots_know(struct tti_slots *slots, const struct tti_digest *digest)
 	return known;
 }
 
-static int remember(struct tti_slots *slots, const struct tti_digest *digest, uint64_t slot,
-		    uint64_t rows)
+static int remember(struct tti_slots *slots, const struct tti_digest *digest,
+		    uint64_t slot, uint64_t rows)
 {
 	struct tti_hash_row row = { .digest = *digest };
 	int rc;
@@ -252,7 +260,8 @@ static int make_room(struct tti_slots *slots, uint64_t slot, struct tt_error *er
 	if (slots->added_count == 0) {
 		dims[0] = slot * slots->raw.chunk[0];
 		if (slots->raw.rows > dims[0] && H5Dset_extent(slots->raw.id, dims) < 0)
-			return tti_driver_fail(slots->driver, err, -EIO, "cutting raw_data");
+			return tti_driver_fail(slots->driver, err, -EIO,
+					       "cutting raw_data");
 	}
 	dims[0] = rows;
 	if (H5Dset_extent(slots->raw.id, dims) < 0)
@@ -261,13 +270,19 @@ static int make_room(struct tti_slots *slots, uint64_t slot, struct tt_error *er
 	return TT_OK;
 }
 
-static int write_chunk(struct tti_slots *slots, uint64_t slot, const struct tti_cell *cell,
-		       unsigned *pending, struct tt_error *err)
+static int write_chunk(struct tti_slots *slots, uint64_t slot,
+		       const struct tti_cell *cell, unsigned *pending,
+		       struct tt_error *err)
 {
 	hsize_t offset[TT_MAX_RANK] = { slot * slots->raw.chunk[0] };
 	struct tti_driver_chunk chunk = {
-		.dataset = slots->raw.id, .offset = offset, .filter_mask = cell->stored.mask,
-		.bytes = cell->stored.bytes, .n = cell->stored.n, .done = written, .ctx = pending,
+		.dataset = slots->raw.id,
+		.offset = offset,
+		.filter_mask = cell->stored.mask,
+		.bytes = cell->stored.bytes,
+		.n = cell->stored.n,
+		.done = written,
+		.ctx = pending,
 	};
 	int rc;
 
@@ -279,7 +294,8 @@ static int write_chunk(struct tti_slots *slots, uint64_t slot, const struct tti_
 }
 
 int tti_slots_put(struct tti_slots *slots, const struct tti_cell *cell, uint64_t rows,
-		  unsigned *pending, uint64_t *slot_out, bool *is_new_out, struct tt_error *err)
+		  unsigned *pending, uint64_t *slot_out, bool *is_new_out,
+		  struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	uint64_t slot = slots->stored + slots->added_count;
@@ -310,9 +326,9 @@ int tti_slots_read(struct tti_slots *slots, uint64_t slot, uint64_t rows, void *
 		count[j] = slots->raw.chunk[j];
 	count[0] = rows;
 	memory = H5Screate_simple((int)slots->raw.rank, count, NULL);
-	if (file < 0 || memory < 0
-	    || H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) < 0
-	    || H5Dread(slots->raw.id, slots->raw.type, memory, file, H5P_DEFAULT, out) < 0)
+	if (file < 0 || memory < 0 ||
+	    H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+	    H5Dread(slots->raw.id, slots->raw.type, memory, file, H5P_DEFAULT, out) < 0)
 		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, slots->name);
 	return TT_OK;
 }

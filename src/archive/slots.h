@@ -24,13 +24,13 @@ struct tti_slots {
 	char *where; /* "PATH: dataset D" */
 	char *name, *raw_path;
 	struct tti_raw raw;
-	uint8_t *fill;	 /* one element */
+	uint8_t *fill; /* one element */
 	hid_t hashes;
-	uint64_t stored; /* slots that the archive has: largest_index */
+	uint64_t stored;	    /* slots that the archive has: largest_index */
 	struct tti_hash_row *added; /* slots of this run, from stored on */
 	uint64_t added_count, added_room;
 	struct tti_dedup known;
-	pthread_mutex_t lock; /* of known: workers look, the calling thread adds */
+	pthread_mutex_t lock;	/* of known: workers look, the calling thread adds */
 	struct tt_dtype *dtype; /* from the descr kept with it; NULL: none */
 };
 
@@ -60,7 +60,8 @@ bool tti_slots_know(struct tti_slots *slots, const struct tti_digest *digest);
 /* The slot of a chunk: a known one, or a new one to which its bytes go.  *pending is raised
  * when they are being written.  *is_new_out tells which. */
 int tti_slots_put(struct tti_slots *slots, const struct tti_cell *cell, uint64_t rows,
-		  unsigned *pending, uint64_t *slot_out, bool *is_new_out, struct tt_error *err);
+		  unsigned *pending, uint64_t *slot_out, bool *is_new_out,
+		  struct tt_error *err);
 
 /* Rows of a slot, decoded: rows of raw_data from the slot's beginning, at out. */
 int tti_slots_read(struct tti_slots *slots, uint64_t slot, uint64_t rows, void *out,

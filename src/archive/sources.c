@@ -33,7 +33,7 @@ void tti_sources_fini(struct tti_sources *sources)
 	for (size_t i = 0; i < sources->count; i++)
 		item_free(sources->items[i]);
 	free(sources->items);
-	*sources = (struct tti_sources){0};
+	*sources = (struct tti_sources){ 0 };
 }
 
 static struct tti_item *item_new(struct tti_sources *sources)
@@ -84,8 +84,8 @@ static int look(struct tti_item *item, struct tt_error *err)
 		rc = tt_file_info(file, &info, err);
 		if (rc == TT_OK && stat(item->path, &after) < 0)
 			rc = tti_fail_sys(err, -errno, item->path, NULL);
-		if (rc == TT_OK && after.st_ino == item->stat.st_ino
-		    && after.st_dev == item->stat.st_dev)
+		if (rc == TT_OK && after.st_ino == item->stat.st_ino &&
+		    after.st_dev == item->stat.st_dev)
 			break;
 		tt_file_close(file);
 		if (rc < 0)
@@ -94,7 +94,8 @@ static int look(struct tti_item *item, struct tt_error *err)
 	item->dtype = tt_dtype_ref(info.dtype);
 	item->row_rank = info.row_rank;
 	if (info.row_rank > 0)
-		memcpy(item->row_shape, info.row_shape, info.row_rank * sizeof(*info.row_shape));
+		memcpy(item->row_shape, info.row_shape,
+		       info.row_rank * sizeof(*info.row_shape));
 	item->row_bytes = info.row_bytes;
 	item->start = item->path_start = info.start;
 	item->end = item->path_end = info.end;
@@ -114,12 +115,15 @@ static int file_day(struct tti_item *item, int64_t *out, struct tt_error *err)
 	int rc;
 
 	if (!leaf && item->tail_words != 0)
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: --dataset with a date needs a time field (the first M8, or an "
-				"8-byte integer named ts, time or *_ns), this file has none",
-				item->path);
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: --dataset with a date needs a time field (the first M8, or "
+			"an "
+			"8-byte integer named ts, time or *_ns), this file has none",
+			item->path);
 	if (!leaf) {
-		*out = (int64_t)item->stat.st_mtim.tv_sec * 1000000000 + item->stat.st_mtim.tv_nsec;
+		*out = (int64_t)item->stat.st_mtim.tv_sec * 1000000000 +
+		       item->stat.st_mtim.tv_nsec;
 		return TT_OK;
 	}
 	row = malloc(item->row_bytes);
@@ -134,7 +138,8 @@ static int file_day(struct tti_item *item, int64_t *out, struct tt_error *err)
 		return tti_fail_sys(err, rc, item->path, "reading the first row");
 	if (!tti_time_leaf_ns(leaf, row, out))
 		return tti_fail(err, TT_E_RANGE,
-				"%s: the time of the first row (field %s) is no day for --dataset",
+				"%s: the time of the first row (field %s) is no day for "
+				"--dataset",
 				item->path, leaf->name);
 	return TT_OK;
 }
@@ -160,12 +165,14 @@ static int single_id(struct tti_item *item, const char *real, struct tt_error *e
 
 static int add_file(struct finder *finder, struct tt_error *err)
 {
-	const char *template = finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_FILE;
+	const char *template =
+		finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_FILE;
 	struct tti_item *item = item_new(finder->sources);
 	int64_t day = 0;
 	int rc;
 
-	if (!item || !(item->path = strdup(finder->real)) || !(item->file = strdup(finder->real)))
+	if (!item || !(item->path = strdup(finder->real)) ||
+	    !(item->file = strdup(finder->real)))
 		return tti_fail(err, -ENOMEM, "%s: out of memory", finder->given);
 	item->source = finder->source;
 	rc = look(item, err);
@@ -179,14 +186,16 @@ static int add_file(struct finder *finder, struct tt_error *err)
 	if (rc == TT_OK && tti_template_has_time(template))
 		rc = file_day(item, &day, err);
 	if (rc == TT_OK)
-		rc = tti_template_expand(&item->dataset, template, finder->name, day, err);
+		rc = tti_template_expand(&item->dataset, template, finder->name, day,
+					 err);
 	return rc;
 }
 
 static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
 			 const struct tt_ring_file *file, struct tt_error *err)
 {
-	const char *template = finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_RING;
+	const char *template =
+		finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_RING;
 	struct tti_item *item;
 	int rc;
 
@@ -258,28 +267,28 @@ static int add_source(struct finder *finder, struct tt_error *err)
 	if (!finder->name)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", finder->given);
 	switch (kind) {
-	case TT_PATH_NPY8:
-		return add_ring(finder, err);
+	case TT_PATH_NPY8: return add_ring(finder, err);
 	case TT_PATH_NPYT:
-	case TT_PATH_NPY:
-		return add_file(finder, err);
+	case TT_PATH_NPY: return add_file(finder, err);
 	default:
 		return tti_fail(err, TT_E_FORMAT,
-				"%s: is an archive; sources are rings and .npy files", finder->given);
+				"%s: is an archive; sources are rings and .npy files",
+				finder->given);
 	}
 }
 
 static int by_dataset(const void *a, const void *b)
 {
-	const struct tti_item *x = *(struct tti_item *const *)a, *y = *(struct tti_item *const *)b;
+	const struct tti_item *x = *(struct tti_item *const *)a,
+			      *y = *(struct tti_item *const *)b;
 	int order = strcmp(x->dataset, y->dataset);
 
 	return order ? order : (x->source > y->source) - (x->source < y->source);
 }
 
 /* Rows of two feeds in one dataset could never be told apart again. */
-static int check_apart(const struct tti_sources *sources, const struct tt_archive_job *job,
-		       struct tt_error *err)
+static int check_apart(const struct tti_sources *sources,
+		       const struct tt_archive_job *job, struct tt_error *err)
 {
 	tti_auto_free struct tti_item **sorted = NULL;
 
@@ -295,7 +304,8 @@ static int check_apart(const struct tti_sources *sources, const struct tt_archiv
 
 		if (a->source != b->source && strcmp(a->dataset, b->dataset) == 0)
 			return tti_fail(err, TT_E_MISMATCH,
-					"%s and %s both go to dataset '%.200s'; archive them in two "
+					"%s and %s both go to dataset '%.200s'; archive "
+					"them in two "
 					"runs or give a --dataset with {name}",
 					job->sources[a->source], job->sources[b->source],
 					a->dataset);
@@ -308,10 +318,11 @@ int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
 {
 	int rc = TT_OK;
 
-	*out = (struct tti_sources){0};
+	*out = (struct tti_sources){ 0 };
 	for (size_t i = 0; rc == TT_OK && i < job->source_count; i++) {
-		struct finder finder = { .sources = out, .job = job, .source = i,
-					 .given = job->sources[i] };
+		struct finder finder = {
+			.sources = out, .job = job, .source = i, .given = job->sources[i]
+		};
 
 		rc = add_source(&finder, err);
 		free(finder.real);

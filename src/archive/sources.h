@@ -16,15 +16,15 @@
 #include "ticktail/archive.h"
 
 struct tti_item {
-	size_t source;	   /* number of the SRC argument */
-	char *path;	   /* where the bytes are */
-	char *file;	   /* its name in the ledger */
-	char *dataset;	   /* where its rows go */
+	size_t source;		     /* number of the SRC argument */
+	char *path;		     /* where the bytes are */
+	char *file;		     /* its name in the ledger */
+	char *dataset;		     /* where its rows go */
 	struct tti_digest source_id; /* as struct tti_ledger_row */
 	bool in_ring, foreign, queued;
-	uint64_t ring_file;	     /* its name in the ring */
-	uint64_t start, end;	     /* rows that are valid, from 0 of the file */
-	uint64_t moved;		     /* row 0 of the file is row moved of path (merged files) */
+	uint64_t ring_file;  /* its name in the ring */
+	uint64_t start, end; /* rows that are valid, from 0 of the file */
+	uint64_t moved;	     /* row 0 of the file is row moved of path (merged files) */
 	/* of the rows */
 	struct tt_dtype *dtype;
 	uint32_t row_rank;

@@ -17,9 +17,9 @@ static bool ends_in(const char *text, const char *end)
 
 static bool is_named_time(const struct tt_leaf *leaf)
 {
-	return (leaf->kind == TT_INT || leaf->kind == TT_UINT) && leaf->size == 8
-	       && (strcmp(leaf->name, "ts") == 0 || strcmp(leaf->name, "time") == 0
-		   || ends_in(leaf->name, "_ns"));
+	return (leaf->kind == TT_INT || leaf->kind == TT_UINT) && leaf->size == 8 &&
+	       (strcmp(leaf->name, "ts") == 0 || strcmp(leaf->name, "time") == 0 ||
+		ends_in(leaf->name, "_ns"));
 }
 
 const struct tt_leaf *tti_time_leaf(const struct tt_dtype *dtype)
@@ -105,8 +105,9 @@ bool tti_time_leaf_ns(const struct tt_leaf *leaf, const void *element, int64_t *
 {
 	int64_t value = load(leaf, (const uint8_t *)element + leaf->offset), num, den;
 
-	if (value == TT_NAT || !unit_ns(leaf->unit, &num, &den)
-	    || __builtin_mul_overflow(value, (int64_t)(leaf->unit_step ? leaf->unit_step : 1), &value))
+	if (value == TT_NAT || !unit_ns(leaf->unit, &num, &den) ||
+	    __builtin_mul_overflow(
+		    value, (int64_t)(leaf->unit_step ? leaf->unit_step : 1), &value))
 		return false;
 	if (den > 1) {
 		*out = value / den - (value % den < 0);

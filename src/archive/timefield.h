@@ -17,12 +17,16 @@ const struct tt_leaf *tti_time_leaf(const struct tt_dtype *dtype);
 struct tti_time_range {
 	int64_t min, max;
 };
-#define TTI_TIME_RANGE_EMPTY { .min = TT_NAT, .max = TT_NAT }
+#define TTI_TIME_RANGE_EMPTY \
+	{ \
+		.min = TT_NAT, .max = TT_NAT \
+	}
 
 /* Widen range by the field in count elements of dtype at elements; NaT does not count. */
 void tti_time_range_scan(struct tti_time_range *range, const struct tt_leaf *leaf,
 			 const void *elements, uint64_t count, size_t element_bytes);
-void tti_time_range_join(struct tti_time_range *range, const struct tti_time_range *other);
+void tti_time_range_join(struct tti_time_range *range,
+			 const struct tti_time_range *other);
 
 /* The field's value in one element as ns since 1970; false for NaT and units without a fixed
  * length or range (years, months, attoseconds that do not fit). */

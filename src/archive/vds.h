@@ -16,8 +16,9 @@ struct tti_vds {
 	const struct tti_slots *slots;
 	const struct tti_grid *grid;
 	const uint64_t *map; /* slot of each chunk of the grid; TTI_NO_SLOT: fill value */
-	hid_t like;	     /* the parent's dataset, whose attributes it gets; -1: none */
+	hid_t like; /* the parent's dataset, whose attributes it gets; -1: none */
 };
-int tti_vds_create(struct tti_driver *driver, const struct tti_vds *vds, struct tt_error *err);
+int tti_vds_create(struct tti_driver *driver, const struct tti_vds *vds,
+		   struct tt_error *err);
 
 #endif

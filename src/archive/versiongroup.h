@@ -10,7 +10,8 @@
 #include "archive/layout.h"
 
 /* Everything an archive without a version has. */
-int tti_archive_make(struct tti_driver *driver, const char *timestamp, struct tt_error *err);
+int tti_archive_make(struct tti_driver *driver, const char *timestamp,
+		     struct tt_error *err);
 
 struct tti_new_version {
 	const char *name;
@@ -23,11 +24,11 @@ struct tti_new_version {
 
 /* The group of the version, holding all groups of its parent with their attributes and links
  * to its datasets, but for those that it makes itself.  *out is to be closed. */
-int tti_version_begin(hid_t *out, struct tti_driver *driver, const struct tti_new_version *version,
-		      struct tt_error *err);
+int tti_version_begin(hid_t *out, struct tti_driver *driver,
+		      const struct tti_new_version *version, struct tt_error *err);
 /* Committed, and the current one. */
-int tti_version_end(hid_t group, struct tti_driver *driver, const struct tti_new_version *version,
-		    struct tt_error *err);
+int tti_version_end(hid_t group, struct tti_driver *driver,
+		    const struct tti_new_version *version, struct tt_error *err);
 /* The stored data_version becomes 4 (files of version 1 without strings are alike). */
 int tti_archive_upgrade(struct tti_driver *driver, struct tt_error *err);
 /* true when some dataset holds variable-length strings. */

@@ -13,7 +13,8 @@ static void expands(const char *template, const char *name, int64_t ns, const ch
 	struct tt_error err = { .text = "" };
 	char *got = NULL;
 
-	ck_assert_msg(tti_template_expand(&got, template, name, ns, &err) == TT_OK, "%s", err.text);
+	ck_assert_msg(tti_template_expand(&got, template, name, ns, &err) == TT_OK, "%s",
+		      err.text);
 	ck_assert_str_eq(got, want);
 	free(got);
 }
@@ -27,23 +28,29 @@ START_TEST(templates_are_filled_in)
 	expands("x/{name}/%H{name}%%", "n", day, "x/n/21n%");
 	expands("{name}/%Y-%m-%d", "r", -1, "r/1969-12-31");
 	expands("plain name", "r", 0, "plain name");
-	ck_assert(tti_template_has_time("a/%Y") && !tti_template_has_time("100%% {name}"));
+	ck_assert(tti_template_has_time("a/%Y") &&
+		  !tti_template_has_time("100%% {name}"));
 	ck_assert(!tti_template_has_time("odd%") && tti_template_has_time("%%%d"));
 }
 END_TEST
 
 START_TEST(names_that_the_layout_cannot_hold_are_refused)
 {
-	static const char *const bad[] = { "", "/a", "a/", "a//b", "versions", "versions/a", "a/raw_data",
-					   "hash_table", "a/_tmp_x/b", "__tmp__", ".", "a/../b",
-					   "\xff", "\xed\xa0\x80", "\xc0\x80" };
-	static const char *const good[] = { "a", "a/versions", "with space/\xc3\xa9", "raw_data2", "_tmp" };
+	static const char *const bad[] = {
+		"",	      "/a",	    "a/",	  "a//b",	  "versions",
+		"versions/a", "a/raw_data", "hash_table", "a/_tmp_x/b",	  "__tmp__",
+		".",	      "a/../b",	    "\xff",	  "\xed\xa0\x80", "\xc0\x80"
+	};
+	static const char *const good[] = { "a", "a/versions", "with space/\xc3\xa9",
+					    "raw_data2", "_tmp" };
 	struct tt_error err;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		ck_assert_msg(tti_check_dataset_name(bad[i], &err) == TT_E_RANGE, "'%s'", bad[i]);
+		ck_assert_msg(tti_check_dataset_name(bad[i], &err) == TT_E_RANGE, "'%s'",
+			      bad[i]);
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
-		ck_assert_msg(tti_check_dataset_name(good[i], &err) == TT_OK, "'%s'", good[i]);
+		ck_assert_msg(tti_check_dataset_name(good[i], &err) == TT_OK, "'%s'",
+			      good[i]);
 	ck_assert_int_eq(tti_check_version_name("", &err), TT_E_RANGE);
 	ck_assert_int_eq(tti_check_version_name("a/b", &err), TT_E_RANGE);
 	ck_assert_int_eq(tti_check_version_name("x__first_version__", &err), TT_E_RANGE);
@@ -120,7 +127,8 @@ START_TEST(digests_that_begin_alike_are_told_apart)
 
 		ck_assert(!tti_dedup_find(&table, &d, &slot));
 		ck_assert_int_eq(tti_dedup_put(&table, &d, i), TT_OK);
-		ck_assert_int_eq(tti_dedup_put(&table, &d, 99999), TT_OK); /* the first stays */
+		ck_assert_int_eq(tti_dedup_put(&table, &d, 99999),
+				 TT_OK); /* the first stays */
 	}
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct tti_digest d = digest_of(7, i);
@@ -155,7 +163,8 @@ END_TEST
 
 START_TEST(times_are_ranged_without_nat_and_in_their_byte_order)
 {
-	const int64_t rows[] = { TT_NAT, (int64_t)__builtin_bswap64(5), (int64_t)__builtin_bswap64(-3) };
+	const int64_t rows[] = { TT_NAT, (int64_t)__builtin_bswap64(5),
+				 (int64_t)__builtin_bswap64(-3) };
 	struct tti_time_range range = TTI_TIME_RANGE_EMPTY, other = { 9, 11 };
 	struct tt_dtype *dtype;
 	const struct tt_leaf *leaf = time_of(&dtype, "'>M8[s]'");
