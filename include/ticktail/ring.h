@@ -186,6 +186,18 @@ TT_API int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
 typedef bool tt_ring_allow_fn(void *ctx, const struct tt_ring_file *file);
 TT_API int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow, void *ctx,
 			 uint64_t *merged_out, struct tt_error *err);
+/* The files whose rows a merged file holds, in the order of their rows. */
+struct tt_ring_part {
+	uint64_t name;	    /* of the joined file */
+	char file_name[32]; /* that it had in the directory */
+	uint64_t row;	    /* its row 0 in the merged file */
+	uint64_t rows;	    /* rows from 0 of it */
+	int64_t first_row_ns;
+};
+/* *parts_out is malloc'ed; none (NULL, 0) for a file that is not merged, or whose parts no
+ * settings file tells (npyt's). */
+TT_API int tt_ring_parts(const char *dir, uint64_t name, struct tt_ring_part **parts_out,
+			 size_t *count_out, struct tt_error *err);
 /* Remove one file that left the queue. */
 TT_API int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err);
 TT_API int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err);
