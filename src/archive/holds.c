@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a ring's file in the archive?  Asked before files are deleted or joined, so every doubt
- * means no. */
+/* Questions that others ask before they act: is a ring's file in the archive (every doubt
+ * means no, because files are deleted on the answer), can rows of a type be archived. */
 #include <string.h>
 
 #include "archive/h5.h"
+#include "archive/h5type.h"
 #include "archive/history.h"
 #include "archive/names.h"
 #include "archive/reader.h"
@@ -56,4 +57,12 @@ int tt_archive_holds(struct tt_archive *archive, const char *ring_dir,
 	tti_ledger_fini(&ledger);
 	tti_sources_fini(&sources);
 	return rc;
+}
+
+int tt_archive_accepts(const struct tt_dtype *dtype, struct tt_error *err)
+{
+	TTI_H5_QUIET;
+	tti_auto_h5type type = TTI_H5TYPE_EMPTY;
+
+	return tti_h5type_from_dtype(&type, dtype, err);
 }

@@ -93,40 +93,70 @@ static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error 
 	return rc;
 }
 
-static int remove_item(struct tt_archive *archive, struct tti_history *history,
-		       const struct tt_archive_job *job, struct tti_item *item,
-		       struct tt_error *err)
-{
-	struct comparing c = {
-		.archive = archive, .history = history, .item = item, .is_equal = true
-	};
-	struct tti_ranges missing = { 0 };
-	tti_auto_free char *dir = NULL;
-	char *slash;
-	bool whole;
-	int rc;
+struct removing {
+	struct tt_archive *archive;
+	struct tti_history *history;
+	const struct tt_archive_job *job;
+};
 
-	if (!item->in_ring || item->queued)
-		return TT_OK;
-	rc = tti_history_missing(history, item, true, &missing, err);
-	whole = missing.count == 0;
+/* Every row of the item is archived and comes back as it is in the file. */
+static int is_safe(const struct removing *r, struct tti_item *item, bool *out,
+		   struct tt_error *err)
+{
+	struct comparing c = { .archive = r->archive,
+			       .history = r->history,
+			       .item = item,
+			       .is_equal = true };
+	struct tti_ranges missing = { 0 };
+	int rc = tti_history_missing(r->history, item, true, &missing, err);
+
+	*out = rc == TT_OK && missing.count == 0;
 	tti_ranges_fini(&missing);
-	if (rc < 0 || !whole)
+	if (rc < 0 || !*out)
 		return rc;
-	rc = tti_history_each(history, item, true, compare, &c, err);
-	if (rc < 0)
-		return rc;
-	if (!c.is_equal) {
-		warn(job, item->path,
+	rc = tti_history_each(r->history, item, true, compare, &c, err);
+	*out = rc == TT_OK && c.is_equal;
+	if (rc == TT_OK && !c.is_equal)
+		warn(r->job, item->path,
 		     "its rows are not those that the archive gives back");
-		return TT_OK;
-	}
-	dir = strdup(item->path);
+	return rc;
+}
+
+static int remove_file(const struct tti_item *item, struct tt_error *err)
+{
+	tti_auto_free char *dir = strdup(item->path);
+
 	if (!dir)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
-	slash = strrchr(dir, '/');
-	*slash = '\0';
+	*strrchr(dir, '/') = '\0';
 	return tt_ring_remove_file(dir, item->ring_file, err);
+}
+
+/* The items of one file follow each other (several when it was merged): all or none. */
+static int remove_items(const struct removing *r, struct tti_item **items, size_t count,
+			struct tt_error *err)
+{
+	bool safe = items[0]->in_ring && !items[0]->queued;
+	int rc = TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && safe && i < count; i++)
+		rc = is_safe(r, items[i], &safe, err);
+	return rc == TT_OK && safe ? remove_file(items[0], err) : rc;
+}
+
+static int remove_all(const struct removing *r, struct tti_sources *sources,
+		      struct tt_error *err)
+{
+	int rc = TT_OK;
+
+	for (size_t i = 0, n; rc == TT_OK && i < sources->count; i += n) {
+		n = 1;
+		while (i + n < sources->count &&
+		       strcmp(sources->items[i + n]->path, sources->items[i]->path) == 0)
+			n++;
+		rc = remove_items(r, sources->items + i, n, err);
+	}
+	return rc;
 }
 
 int tti_remove_archived(const char *path, const struct tt_archive_job *job,
@@ -150,8 +180,9 @@ int tti_remove_archived(const char *path, const struct tt_archive_job *job,
 			archive->versions.current ? archive->versions.current
 						  : TTI_FIRST_VERSION,
 			err);
-	for (size_t i = 0; rc == TT_OK && i < sources->count; i++)
-		rc = remove_item(archive, &history, job, sources->items[i], err);
+	if (rc == TT_OK)
+		rc = remove_all(&(struct removing){ archive, &history, job }, sources,
+				err);
 	tti_history_close(&history);
 	tti_ledger_fini(&ledger);
 	tt_archive_close(archive);

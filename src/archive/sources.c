@@ -191,35 +191,79 @@ static int add_file(struct finder *finder, struct tt_error *err)
 	return rc;
 }
 
-static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
-			 const struct tt_ring_file *file, struct tt_error *err)
+/* What an item of a ring is by itself, whatever its file holds. */
+static struct tti_item *ring_item(struct finder *finder, const struct tt_ring_info *info,
+				  const struct tt_ring_file *file, const char *name)
 {
-	const char *template =
-		finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_RING;
-	struct tti_item *item;
-	int rc;
+	struct tti_item *item = item_new(finder->sources);
 
-	if (!file->sealed || file->start == file->end)
-		return TT_OK;
-	item = item_new(finder->sources);
-	if (item && asprintf(&item->path, "%s/%s", finder->real, file->file_name) < 0)
+	if (!item)
+		return NULL;
+	if (asprintf(&item->path, "%s/%s", finder->real, file->file_name) < 0)
 		item->path = NULL; /* asprintf() leaves it undefined */
-	if (!item || !item->path || !(item->file = strdup(file->file_name)))
-		return tti_fail(err, -ENOMEM, "%s: out of memory", finder->given);
+	item->file = strdup(name);
 	item->source = finder->source;
 	item->in_ring = true;
-	item->foreign = info->foreign;
 	item->queued = file->queued;
 	item->ring_file = file->name;
 	memcpy(item->source_id.b, info->ring_id, sizeof(info->ring_id));
+	return item->path && item->file ? item : NULL;
+}
+
+/* part NULL: the file as a whole. */
+static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
+			 const struct tt_ring_file *file, const struct tt_ring_part *part,
+			 struct tt_error *err)
+{
+	const char *template =
+		finder->job->dataset ? finder->job->dataset : TTI_TEMPLATE_RING;
+	struct tti_item *item =
+		ring_item(finder, info, file, part ? part->file_name : file->file_name);
+	int rc;
+
+	if (!item)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", finder->given);
 	rc = look(item, err);
-	if (rc == TT_OK && item->start == item->end) {
+	if (rc < 0)
+		return rc;
+	if (part) {
+		if (part->rows > item->path_end ||
+		    part->row > item->path_end - part->rows)
+			return tti_fail(err, TT_E_DAMAGED,
+					"%s: has %" PRIu64
+					" rows, but %s is said to be its rows "
+					"%" PRIu64 "-%" PRIu64,
+					item->path, item->path_end, part->file_name,
+					part->row, part->row + part->rows);
+		item->moved = part->row;
+		item->start =
+			item->path_start > part->row ? item->path_start - part->row : 0;
+		item->end = part->rows;
+	}
+	if (item->start >= item->end) {
 		item_drop(finder->sources);
 		return TT_OK;
 	}
-	if (rc == TT_OK)
-		rc = tti_template_expand(&item->dataset, template, finder->name,
-					 file->first_row_ns, err);
+	return tti_template_expand(&item->dataset, template, finder->name,
+				   part ? part->first_row_ns : file->first_row_ns, err);
+}
+
+/* Of a merged file the joined ones are looked up singly, as they were archived. */
+static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
+			 const struct tt_ring_file *file, struct tt_error *err)
+{
+	tti_auto_free struct tt_ring_part *parts = NULL;
+	size_t count = 0;
+	int rc = TT_OK;
+
+	if (!file->sealed || file->start == file->end)
+		return TT_OK;
+	if (file->merged)
+		rc = tt_ring_parts(finder->real, file->name, &parts, &count, err);
+	if (rc == TT_OK && count == 0)
+		return add_ring_rows(finder, info, file, NULL, err);
+	for (size_t i = 0; rc == TT_OK && i < count; i++)
+		rc = add_ring_rows(finder, info, file, &parts[i], err);
 	return rc;
 }
 

@@ -21,7 +21,7 @@ struct tti_item {
 	char *file;		     /* its name in the ledger */
 	char *dataset;		     /* where its rows go */
 	struct tti_digest source_id; /* as struct tti_ledger_row */
-	bool in_ring, foreign, queued;
+	bool in_ring, queued;
 	uint64_t ring_file;  /* its name in the ring */
 	uint64_t start, end; /* rows that are valid, from 0 of the file */
 	uint64_t moved;	     /* row 0 of the file is row moved of path (merged files) */
