@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
+
+#define DAY_NS (UINT64_C(86400) * 1000000000)
 
 void tti_repair_add(struct tti_repair *repair, const char *fmt, ...)
 {
@@ -126,21 +129,30 @@ int tti_ring_set_aside(struct tti_ring *ring, const char *name, char aside[64],
 	return TT_OK;
 }
 
+/* A rebuild that died leaves its first slots 0. */
+static bool begins_with_zero(const struct tti_ring *ring)
+{
+	return tti_slot_load(tti_ring_slots(ring), 0) == 0 && tti_ring_newest(ring) != 0;
+}
+
 /* Every name that the manifest gives must have its file, but the newest: npyt stores the name
- * first. */
+ * first.  That is then the time at which it did. */
 static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *items)
 {
 	tti_auto_names queue = { 0 };
+	uint64_t soon = (uint64_t)tti_clock_realtime_ns() + DAY_NS;
 	size_t k = 0;
 
-	if (!ring->lock.addr || tti_ring_queue(ring, &queue, NULL) < 0)
+	if (!ring->lock.addr || begins_with_zero(ring) || tti_ring_queue(ring, &queue, NULL) < 0)
 		return false;
 	if (queue.count == 0)
 		return items->count == 0;
-	for (size_t i = 0; i + 1 < queue.count; i++) {
+	for (size_t i = 0; i < queue.count; i++) {
 		while (k < items->count && items->at[k].name < queue.at[i])
 			k++;
-		if (k == items->count || items->at[k].name != queue.at[i])
+		if (k < items->count && items->at[k].name == queue.at[i])
+			continue;
+		if (i + 1 < queue.count || queue.at[i] > soon)
 			return false;
 	}
 	return true;
@@ -180,31 +192,27 @@ static int size_manifest(struct tti_ring *ring, uint64_t keep, struct tt_error *
 	return ring->lock.addr ? TT_OK : tti_fail_sys(err, -ENOMEM, path, "map");
 }
 
-/* The newest files into the slots.  Values may fall here, which is why readers look twice. */
+/* The newest files into the slots.  Values fall here, which is why readers look twice.  All
+ * slots are emptied and then filled from the last to the first: until the first is stored the
+ * manifest cannot be taken for a right one, whatever was in it. */
 static void fill_slots(struct tti_ring *ring, const struct tti_items *items)
 {
 	tti_word *slots = tti_ring_slots(ring);
-	uint64_t files = 0, skip, at = 0;
+	uint64_t files = 0, at;
 
 	for (size_t i = 0; i < items->count; i++)
 		files += !items->at[i].merged && !items->at[i].shadowed;
-	skip = files > ring->slots ? files - ring->slots : 0;
-	for (size_t i = 0; i < items->count; i++) {
-		if (items->at[i].merged || items->at[i].shadowed)
+	for (at = 0; at < ring->slots; at++)
+		tti_slot_store(slots, at, 0);
+	at = tti_min_u64(files, ring->slots);
+	for (size_t i = items->count; i > 0 && at > 0; i--) {
+		if (items->at[i - 1].merged || items->at[i - 1].shadowed)
 			continue;
-		if (skip > 0) {
-			skip--;
-			continue;
-		}
 		TTI_FAILPOINT("ring.rebuild.slot");
-		tti_slot_store(slots, at++, items->at[i].name);
+		tti_slot_store(slots, --at, items->at[i - 1].name);
 	}
-	while (at < ring->slots)
-		tti_slot_store(slots, at++, 0);
 }
 
-/* An entry whose rows at seal are known names a file that was published; one newer than all
- * those was the newest, or was being made and is empty. */
 static int rebuild(struct tti_ring *ring, uint64_t keep, struct tti_items *items,
 		   struct tti_repair *repair, struct tt_error *err)
 {

@@ -10,3 +10,12 @@ TESTS += tests/live/test_ring_upkeep
 tests_live_test_ring_upkeep_SOURCES = tests/live/test_ring_upkeep.c tests/live/ring_help.h
 tests_live_test_ring_upkeep_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_ring_upkeep_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+# every failpoint of the ring code; linked with the rooms that have them compiled in
+check_PROGRAMS += tests/live/crash_ring
+tests_live_crash_ring_SOURCES = tests/live/crash_ring.c
+tests_live_crash_ring_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_crash_ring_LDADD = libttfail.la
+TESTS += tests/live/crash_ring.t
+EXTRA_DIST += tests/live/crash_ring.t
+tests/live/crash_ring.log: tests/live/crash_ring$(EXEEXT)
