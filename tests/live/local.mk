@@ -29,6 +29,12 @@ tests_live_test_file_threads_SOURCES = tests/live/test_file_threads.c $(LIVE_TES
 tests_live_test_file_threads_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_threads_LDADD = $(LIVE_TEST_LIBS)
 
+check_PROGRAMS += tests/live/test_golden
+TESTS += tests/live/test_golden
+tests_live_test_golden_SOURCES = tests/live/test_golden.c $(LIVE_TEST_SOURCES)
+tests_live_test_golden_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_golden_LDADD = $(LIVE_TEST_LIBS)
+
 # The build with failpoints; the names that the test walks through are in one list.
 check_PROGRAMS += tests/live/crash_file
 TESTS += tests/live/crash_file tests/live/crash_names.t
