@@ -55,13 +55,16 @@ struct tt_file_create_opts {
 	uint64_t capacity; /* rows; at least 1 */
 	uint32_t row_rank; /* extents of one row after the first: shape[1:] */
 	const uint64_t *row_shape;
-	bool exact;   /* keep capacity as asked even if the tail is then not in one cache line */
+	bool exact; /* keep capacity as asked even if the tail is then not in one cache line */
 	bool if_same; /* an existing file of equal dtype, row shape and at least capacity is fine */
 	uint32_t tail_words; /* 0 or 5; 4 for npyt 0.3.x */
-	const void *rows; /* first rows, or NULL */
+	const void *rows;    /* first rows, or NULL */
 	uint64_t row_count;
 };
-#define TT_FILE_CREATE_OPTS_INIT { .struct_size = sizeof(struct tt_file_create_opts) }
+#define TT_FILE_CREATE_OPTS_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_file_create_opts) \
+	}
 
 /* Make a file with its space reserved, whole or not at all.
  * Errors: -EEXIST, TT_E_MISMATCH (if_same), TT_E_RANGE, -ENOSPC with needed and free bytes. */
@@ -72,12 +75,15 @@ struct tt_file_open_opts {
 	size_t struct_size;
 	enum tt_access access;
 	bool clean_rows; /* the caller promises that struct padding is zero already */
-	bool plain;	 /* TT_READ: accept a plain .npy file: rows 0..capacity are valid */
+	bool plain; /* TT_READ: accept a plain .npy file: rows 0..capacity are valid */
 	bool wake_never; /* do not wake sleeping readers at each append */
-	bool in_ring;	 /* allow a write to a file that belongs to a ring (update only) */
-	bool by_pread;	 /* do not map the rows: for files that others may cut short */
+	bool in_ring;  /* allow a write to a file that belongs to a ring (update only) */
+	bool by_pread; /* do not map the rows: for files that others may cut short */
 };
-#define TT_FILE_OPEN_OPTS_INIT { .struct_size = sizeof(struct tt_file_open_opts) }
+#define TT_FILE_OPEN_OPTS_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_file_open_opts) \
+	}
 
 /* opts NULL: read.  On failure *out is NULL.
  * Errors: TT_E_FORMAT, TT_E_DAMAGED, TT_E_BUSY naming the writer's pid, TT_E_UNSUPPORTED
@@ -98,10 +104,11 @@ struct tt_file_info {
 	uint64_t data_off;
 	uint32_t tail_words; /* 0: a plain .npy file */
 	bool fortran_order;
-	bool aligned_tail; /* false: append works, tailing live is refused */
+	bool aligned_tail;  /* false: append works, tailing live is refused */
 	int64_t writer_pid; /* 0 none, -1 one whose pid is not known */
 };
-TT_API int tt_file_info(struct tt_file *file, struct tt_file_info *out, struct tt_error *err);
+TT_API int tt_file_info(struct tt_file *file, struct tt_file_info *out,
+			struct tt_error *err);
 
 /* Rows published so far (end - start), by an acquire load. */
 TT_API uint64_t tt_file_size(const struct tt_file *file);
@@ -140,8 +147,8 @@ TT_API int tt_file_copy(struct tt_file *file, uint64_t index, uint64_t count, vo
 /* The same, but every row as of one instant between two updates.  TT_E_TORN when rows kept
  * changing, or are left half changed by a dead writer; TT_E_UNSUPPORTED for 4-word tails and
  * rows that are not 8-byte aligned. */
-TT_API int tt_file_copy_untorn(struct tt_file *file, uint64_t index, uint64_t count, void *out,
-			       struct tt_error *err);
+TT_API int tt_file_copy_untorn(struct tt_file *file, uint64_t index, uint64_t count,
+			       void *out, struct tt_error *err);
 
 /* A cursor inside [start, end], one a handle.  read gives up to count new rows preceded by up
  * to prefetch rows read before: 1 rows, 0 nothing new, < 0 error. */
@@ -164,7 +171,8 @@ TT_API int tt_file_wait(struct tt_file *file, uint64_t seen, enum tt_wait how,
  * that belongs to a ring.  A file that readers may have mapped is replaced by a copy, never
  * cut or grown in place (docs/CONCURRENCY.md). */
 TT_API int tt_file_resize(const char *path, uint64_t capacity, struct tt_error *err);
-TT_API int tt_file_trim(const char *path, struct tt_error *err); /* unused space given back */
+TT_API int tt_file_trim(const char *path,
+			struct tt_error *err); /* unused space given back */
 TT_API int tt_file_clear(const char *path, struct tt_error *err); /* start = end = 0 */
 /* An np.save file becomes NPYT.  capacity 0: what it holds, at least.  *in_place_out (may be
  * NULL) says whether the rows stayed where they were. */
@@ -190,8 +198,8 @@ struct tt_damage {
 typedef void tt_damage_fn(void *ctx, const struct tt_damage *damage);
 /* Check every invariant of the file by pread.  TT_OK also with damage found (the count is in
  * *found_out); an error means that it could not be looked at. */
-TT_API int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
-			  struct tt_error *err);
+TT_API int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx,
+			  uint64_t *found_out, struct tt_error *err);
 
 #ifdef __cplusplus
 }

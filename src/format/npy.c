@@ -18,7 +18,8 @@
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define ALIGN 64
-#define NUMPY_MAX_HEADER_SIZE 10000 /* characters that np.load takes without being asked */
+#define NUMPY_MAX_HEADER_SIZE \
+	10000 /* characters that np.load takes without being asked */
 
 /* Where the dict begins: behind magic, version and a length of 2 or 4 bytes. */
 static size_t prefix_bytes(uint8_t major)
@@ -34,20 +35,23 @@ int tti_npy_header_length(const void *prefix, size_t n, uint64_t *out, const cha
 
 	if (n < MAGIC_BYTES + 2 || memcmp(at, MAGIC, MAGIC_BYTES) != 0)
 		return tti_fail(err, TT_E_FORMAT,
-				"%s: not an .npy file: it does not begin with \\x93NUMPY", path);
+				"%s: not an .npy file: it does not begin with \\x93NUMPY",
+				path);
 	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
-		return tti_fail(err, TT_E_FORMAT,
-				"%s: .npy version %u.%u is not known; 1.0, 2.0 and 3.0 are", path,
-				at[6], at[7]);
+		return tti_fail(
+			err, TT_E_FORMAT,
+			"%s: .npy version %u.%u is not known; 1.0, 2.0 and 3.0 are", path,
+			at[6], at[7]);
 	if (n < prefix_bytes(at[6]))
-		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header", path);
+		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header",
+				path);
 	for (size_t i = prefix_bytes(at[6]); i-- > MAGIC_BYTES + 2;)
 		length = length << 8 | at[i];
 	length += prefix_bytes(at[6]);
 	if (length > TTI_NPY_MAX_HEADER)
 		return tti_fail(err, TT_E_FORMAT,
-				"%s: an .npy header of %" PRIu64 " bytes; %u is the most", path,
-				length, TTI_NPY_MAX_HEADER);
+				"%s: an .npy header of %" PRIu64 " bytes; %u is the most",
+				path, length, TTI_NPY_MAX_HEADER);
 	*out = length;
 	return TT_OK;
 }
@@ -68,8 +72,8 @@ static bool utf8_max(const char *text, size_t len, uint32_t *out)
 	return true;
 }
 
-static int parse_descr(struct tti_npy *npy, const struct tti_npy_text *text, const char *path,
-		       struct tt_error *err)
+static int parse_descr(struct tti_npy *npy, const struct tti_npy_text *text,
+		       const char *path, struct tt_error *err)
 {
 	tti_auto_text utf8 = { 0 };
 	int rc;
@@ -92,15 +96,20 @@ static int measure(struct tti_npy *npy, const char *path, struct tt_error *err)
 
 	for (uint32_t i = 1; i < npy->rank; i++)
 		if (tti_mul_overflow(row, npy->shape[i], &row))
-			return tti_fail(err, TT_E_DAMAGED,
-					"%s: a row of this shape and type overflows 64 bits", path);
+			return tti_fail(
+				err, TT_E_DAMAGED,
+				"%s: a row of this shape and type overflows 64 bits",
+				path);
 	if (row == 0)
-		return tti_fail(err, TT_E_FORMAT,
-				"%s: its rows have no bytes; such arrays are not supported", path);
-	if (tti_mul_overflow(row, npy->rank ? npy->shape[0] : 1, &total) || total > INT64_MAX)
+		return tti_fail(
+			err, TT_E_FORMAT,
+			"%s: its rows have no bytes; such arrays are not supported",
+			path);
+	if (tti_mul_overflow(row, npy->rank ? npy->shape[0] : 1, &total) ||
+	    total > INT64_MAX)
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: shape x item size overflows: %" PRIu64 " rows of %" PRIu64
-				" bytes",
+				"%s: shape x item size overflows: %" PRIu64
+				" rows of %" PRIu64 " bytes",
 				path, npy->shape[0], row);
 	npy->row_bytes = row;
 	return TT_OK;
@@ -118,13 +127,15 @@ int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *
 	if (rc < 0)
 		return rc;
 	if (n != npy.data_off)
-		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header", path);
+		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header",
+				path);
 	npy.major = ((const uint8_t *)bytes)[6];
 	dict = (const char *)bytes + prefix_bytes(npy.major);
 	if (npy.major == 3 && !utf8_max(dict, n - prefix_bytes(3), &largest))
-		return tti_fail(err, TT_E_DAMAGED, "%s: bad .npy header: not UTF-8", path);
-	rc = tti_npy_text_parse(&text, dict, n - prefix_bytes(npy.major), npy.major < 3, path,
-				err);
+		return tti_fail(err, TT_E_DAMAGED, "%s: bad .npy header: not UTF-8",
+				path);
+	rc = tti_npy_text_parse(&text, dict, n - prefix_bytes(npy.major), npy.major < 3,
+				path, err);
 	if (rc < 0)
 		return rc;
 	npy.fortran_order = text.fortran_order;
@@ -169,7 +180,8 @@ static void print_dict(struct tti_text *to, const struct tt_dtype *dtype, uint32
 		tti_text_putf(to, "%s%*" PRIu64, i ? ", " : "",
 			      wide && i == 0 ? TTI_NPY_EXTENT_WIDTH : 0, shape[i]);
 	tti_text_put_str(to, rank == 1 ? ",), }" : "), }");
-	for (size_t i = digits_of(rank ? shape[0] : 0); rank && i < TTI_NPY_EXTENT_WIDTH; i++)
+	for (size_t i = digits_of(rank ? shape[0] : 0); rank && i < TTI_NPY_EXTENT_WIDTH;
+	     i++)
 		tti_text_put(to, " ", 1);
 }
 
@@ -189,7 +201,8 @@ static size_t utf8_to_latin1(char *text, size_t len)
 
 /* The oldest version that can hold dict; NumPy pads by 1 to 64 spaces and ends with a line
  * feed. */
-static int wrap_dict(void **out, size_t *len_out, const char *dict, size_t len, bool latin1)
+static int wrap_dict(void **out, size_t *len_out, const char *dict, size_t len,
+		     bool latin1)
 {
 	uint8_t major = 1, *bytes;
 	size_t prefix, total;
@@ -221,15 +234,16 @@ static int wrap_dict(void **out, size_t *len_out, const char *dict, size_t len, 
 	return TT_OK;
 }
 
-int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype, uint32_t rank,
-		   const uint64_t *shape, bool wide, struct tt_error *err)
+int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
+		   uint32_t rank, const uint64_t *shape, bool wide, struct tt_error *err)
 {
 	tti_auto_text dict = { 0 };
 	uint32_t largest = 0;
 	int rc;
 
 	if (rank > TT_MAX_RANK)
-		return tti_fail(err, TT_E_RANGE, "a shape of %u extents; 32 is the most", rank);
+		return tti_fail(err, TT_E_RANGE, "a shape of %u extents; 32 is the most",
+				rank);
 	print_dict(&dict, dtype, rank, shape, wide);
 	if (dict.failed)
 		return tti_fail(err, -ENOMEM, "header: %s", tt_strerror(-ENOMEM));
@@ -264,13 +278,15 @@ int tti_npy_put_extent(void *header, size_t n, uint64_t value, struct tt_error *
 		return rc;
 	tti_npy_fini(&npy);
 	if (npy.extent_width == 0)
-		return tti_fail(err, TT_E_RANGE, "an array of rank 0 has no extent to write");
+		return tti_fail(err, TT_E_RANGE,
+				"an array of rank 0 has no extent to write");
 	room = npy.extent_width + trailing_spaces(bytes, n);
 	if (need > room)
-		return tti_fail(err, TT_E_RANGE,
-				"the header has %zu columns for the number of rows, %" PRIu64
-				" takes %zu",
-				room, value, need);
+		return tti_fail(
+			err, TT_E_RANGE,
+			"the header has %zu columns for the number of rows, %" PRIu64
+			" takes %zu",
+			room, value, need);
 	/* all 21 columns where they fit: the next change then moves nothing */
 	width = npy.extent_width;
 	if (width < TTI_NPY_EXTENT_WIDTH && room >= TTI_NPY_EXTENT_WIDTH)

@@ -11,7 +11,8 @@
 #include "ticktail/error.h"
 
 #define TTI_NPY_PREFIX 12 /* bytes that suffice to know the header's length */
-#define TTI_NPY_EXTENT_WIDTH 21 /* columns of the first extent in the files that we make */
+#define TTI_NPY_EXTENT_WIDTH \
+	21 /* columns of the first extent in the files that we make */
 #define TTI_NPY_MAX_HEADER (64u << 20)
 
 struct tti_npy {
@@ -20,7 +21,7 @@ struct tti_npy {
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK];
 	struct tt_dtype *dtype; /* owned */
-	uint64_t data_off; /* bytes before the data */
+	uint64_t data_off;	/* bytes before the data */
 	uint64_t row_bytes; /* itemsize x product(shape[1:]); for rank 0 the itemsize */
 	/* Where the first extent's digits stand and how many columns they may take (digits and
 	 * the spaces before them); width 0 when rank is 0. */
@@ -42,8 +43,8 @@ void tti_npy_fini(struct tti_npy *npy);
 
 /* A header as NumPy writes it, byte for byte; with wide the first extent takes
  * TTI_NPY_EXTENT_WIDTH columns (NPYT).  *out is malloc'ed, the caller frees it. */
-int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype, uint32_t rank,
-		   const uint64_t *shape, bool wide, struct tt_error *err);
+int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
+		   uint32_t rank, const uint64_t *shape, bool wide, struct tt_error *err);
 
 /* Write value right-aligned over the first extent in header bytes; the room must do
  * (TT_E_RANGE).  For headers whose room lies after the dict (np.save of NumPy >= 1.23), the

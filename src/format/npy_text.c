@@ -18,8 +18,9 @@ struct scan {
 
 static int refuse(const struct scan *s, const char *why)
 {
-	return tti_fail(s->err, TT_E_DAMAGED, "%s: bad .npy header: %s at byte %zu of its dict",
-			s->path, why, (size_t)(s->at - s->begin));
+	return tti_fail(s->err, TT_E_DAMAGED,
+			"%s: bad .npy header: %s at byte %zu of its dict", s->path, why,
+			(size_t)(s->at - s->begin));
 }
 
 static int peek(const struct scan *s)
@@ -193,15 +194,15 @@ static int take_extent(struct scan *s, uint64_t *out)
 		if (!take_name(s, "L"))
 			s->at = before;
 	}
-	return is_name_char(peek(s)) || peek(s) == '.' ?
-		       refuse(s, "an extent that is no integer") :
-		       TT_OK;
+	return is_name_char(peek(s)) || peek(s) == '.'
+		       ? refuse(s, "an extent that is no integer")
+		       : TT_OK;
 }
 
 /* The columns from the bracket to the end of the first extent, when only spaces stand before
  * it; else its own. */
-static void note_columns(struct tti_npy_text *out, const struct scan *s, const char *bracket,
-			 const char *from)
+static void note_columns(struct tti_npy_text *out, const struct scan *s,
+			 const char *bracket, const char *from)
 {
 	const char *first = bracket;
 
@@ -244,8 +245,9 @@ static int take_shape(struct scan *s, struct tti_npy_text *out)
 static int take_bool(struct scan *s, bool *out)
 {
 	*out = take_name(s, "True");
-	return *out || take_name(s, "False") ? TT_OK :
-					       refuse(s, "a fortran_order that is no bool");
+	return *out || take_name(s, "False")
+		       ? TT_OK
+		       : refuse(s, "a fortran_order that is no bool");
 }
 
 /* Everything up to the comma or brace that ends the value; the dtype parser judges it. */
@@ -318,8 +320,8 @@ static int take_items(struct scan *s, struct tti_npy_text *out)
 	return TT_OK;
 }
 
-int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len, bool python2,
-		       const char *path, struct tt_error *err)
+int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len,
+		       bool python2, const char *path, struct tt_error *err)
 {
 	struct scan s = { text, text, text + len, python2, path, err };
 	int rc;

@@ -16,13 +16,13 @@ struct tti_npy_text {
 	bool fortran_order;
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK];
-	size_t extent_off;     /* in the text; see struct tti_npy */
+	size_t extent_off; /* in the text; see struct tti_npy */
 	uint32_t extent_width;
 };
 
 /* text[0..len) is what lies between the length word and the data; python2 allows 3L.
  * TT_E_DAMAGED with the reason and the byte. */
-int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len, bool python2,
-		       const char *path, struct tt_error *err);
+int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len,
+		       bool python2, const char *path, struct tt_error *err);
 
 #endif

@@ -54,29 +54,31 @@ static int check_tail(const struct end_of_file *eof, const struct tti_tail *tail
 		      struct tt_error *err)
 {
 	if (tail->offset != eof->data_off)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: the tail says that rows start at byte %llu, the header "
-				"ends at %llu",
-				eof->path, (unsigned long long)tail->offset,
-				(unsigned long long)eof->data_off);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: the tail says that rows start at byte %llu, the header "
+			"ends at %llu",
+			eof->path, (unsigned long long)tail->offset,
+			(unsigned long long)eof->data_off);
 	if (!bounds_hold(tail, eof->capacity))
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: the tail says start %llu, end %llu in a capacity of %llu "
-				"rows",
-				eof->path, (unsigned long long)tail->start,
-				(unsigned long long)tail->end,
-				(unsigned long long)eof->capacity);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: the tail says start %llu, end %llu in a capacity of %llu "
+			"rows",
+			eof->path, (unsigned long long)tail->start,
+			(unsigned long long)tail->end, (unsigned long long)eof->capacity);
 	return TT_OK;
 }
 
 /* Adopt writes the tail behind a larger capacity first and the extent last; dying between the
  * two leaves a file whose size tells the capacity. */
-static bool is_adopting(const struct end_of_file *eof, uint32_t words, struct tti_tail *tail,
-			uint64_t *capacity_out)
+static bool is_adopting(const struct end_of_file *eof, uint32_t words,
+			struct tti_tail *tail, uint64_t *capacity_out)
 {
 	uint64_t data_bytes;
 
-	if (!get_tail(eof, words, tail) || tail->superseded || tail->offset != eof->data_off)
+	if (!get_tail(eof, words, tail) || tail->superseded ||
+	    tail->offset != eof->data_off)
 		return false;
 	data_bytes = eof->file_bytes - eof->data_off - words * 8u;
 	*capacity_out = data_bytes / eof->row_bytes;
@@ -87,20 +89,23 @@ static bool is_adopting(const struct end_of_file *eof, uint32_t words, struct tt
 static int refuse(const struct end_of_file *eof, uint64_t want, struct tt_error *err)
 {
 	if (eof->file_bytes < want)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: cut short: the header asks for %llu rows of %llu bytes, "
-				"%llu bytes in all, the file has %llu",
-				eof->path, (unsigned long long)eof->capacity,
-				(unsigned long long)eof->row_bytes, (unsigned long long)want,
-				(unsigned long long)eof->file_bytes);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: cut short: the header asks for %llu rows of %llu bytes, "
+			"%llu bytes in all, the file has %llu",
+			eof->path, (unsigned long long)eof->capacity,
+			(unsigned long long)eof->row_bytes, (unsigned long long)want,
+			(unsigned long long)eof->file_bytes);
 	return tti_fail(err, TT_E_DAMAGED,
-			"%s: %llu bytes follow the rows; a tail has 40 or 32 and ends in its magic "
+			"%s: %llu bytes follow the rows; a tail has 40 or 32 and ends in "
+			"its magic "
 			"number",
 			eof->path, (unsigned long long)(eof->file_bytes - want));
 }
 
 static int judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
-		 uint64_t *capacity_out, const struct end_of_file *eof, struct tt_error *err)
+		 uint64_t *capacity_out, const struct end_of_file *eof,
+		 struct tt_error *err)
 {
 	struct tti_tail tail;
 	uint64_t want, grown, surplus;
@@ -108,8 +113,9 @@ static int judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
 
 	if (tti_mul_overflow(eof->capacity, eof->row_bytes, &want) ||
 	    tti_add_overflow(want, eof->data_off, &want) || want > INT64_MAX)
-		return tti_fail(err, TT_E_DAMAGED, "%s: %llu rows of %llu bytes are no file size",
-				eof->path, (unsigned long long)eof->capacity,
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: %llu rows of %llu bytes are no file size", eof->path,
+				(unsigned long long)eof->capacity,
 				(unsigned long long)eof->row_bytes);
 	*capacity_out = eof->capacity;
 	surplus = eof->file_bytes - want; /* huge when the file is too short */
@@ -117,14 +123,15 @@ static int judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
 		*kind_out = TTI_TAIL_NONE;
 		return TT_OK;
 	}
-	if ((surplus == 40 || surplus == 32) && get_tail(eof, (uint32_t)surplus / 8, &tail)) {
+	if ((surplus == 40 || surplus == 32) &&
+	    get_tail(eof, (uint32_t)surplus / 8, &tail)) {
 		rc = check_tail(eof, &tail, err);
 		*tail_out = tail;
 		*kind_out = TTI_TAIL_OK;
 		return rc;
 	}
-	if (eof->file_bytes > want && (is_adopting(eof, 5, &tail, &grown) ||
-				       is_adopting(eof, 4, &tail, &grown))) {
+	if (eof->file_bytes > want &&
+	    (is_adopting(eof, 5, &tail, &grown) || is_adopting(eof, 4, &tail, &grown))) {
 		*tail_out = tail;
 		*capacity_out = grown;
 		*kind_out = TTI_TAIL_ADOPTING;
@@ -157,8 +164,8 @@ int tti_tail_judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
 size_t tti_tail_format(uint8_t out[TTI_TAIL_MAX_BYTES], const struct tti_tail *tail)
 {
 	uint64_t magic = tail->superseded ? TTI_TAIL_SUPERSEDED : TTI_TAIL_MAGIC;
-	const uint64_t five[] = { tail->start, tail->end, tail->update_timestamp, tail->offset,
-				  magic };
+	const uint64_t five[] = { tail->start, tail->end, tail->update_timestamp,
+				  tail->offset, magic };
 	const uint64_t four[] = { tail->start, tail->end, tail->offset, magic };
 
 	if (tail->words == 4) {

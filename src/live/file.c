@@ -24,7 +24,8 @@ int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	snprintf(out, TTI_COPY_NAME_BYTES, ".ticktail-%" PRIx64 ".new", (uint64_t)st.st_ino);
+	snprintf(out, TTI_COPY_NAME_BYTES, ".ticktail-%" PRIx64 ".new",
+		 (uint64_t)st.st_ino);
 	return TT_OK;
 }
 
@@ -35,14 +36,17 @@ int tti_file_busy(int fd, const char *path, struct tt_error *err)
 	if (pid > 0)
 		return tti_fail(err, TT_E_BUSY, "%s: being written by process %ld", path,
 				(long)pid);
-	return tti_fail(err, TT_E_BUSY, "%s: being written by another process (its pid is not "
-			"known)", path);
+	return tti_fail(err, TT_E_BUSY,
+			"%s: being written by another process (its pid is not "
+			"known)",
+			path);
 }
 
 /* The fd, -EAGAIN when the path was replaced in between, or an error. */
 static int lock_once(const struct tti_place *place, struct tt_error *err)
 {
-	tti_auto_fd fd = tti_open_regular(place->dirfd, place->name, O_RDWR, place->path, err);
+	tti_auto_fd fd =
+		tti_open_regular(place->dirfd, place->name, O_RDWR, place->path, err);
 	int rc;
 
 	if (fd < 0)
@@ -52,7 +56,8 @@ static int lock_once(const struct tti_place *place, struct tt_error *err)
 		return tti_file_busy(fd, place->path, err);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, place->path, "lock");
-	return tti_same_inode(fd, place->dirfd, place->name) ? tti_steal_fd(&fd) : -EAGAIN;
+	return tti_same_inode(fd, place->dirfd, place->name) ? tti_steal_fd(&fd)
+							     : -EAGAIN;
 }
 
 int tti_file_lock(const struct tti_place *place, struct tt_error *err)
@@ -63,7 +68,8 @@ int tti_file_lock(const struct tti_place *place, struct tt_error *err)
 		rc = lock_once(place, err);
 	while (rc == -EAGAIN);
 	if (rc >= 0)
-		tti_lock_put_pid(rc); /* for messages; the other lock is the one that counts */
+		tti_lock_put_pid(
+			rc); /* for messages; the other lock is the one that counts */
 	return rc;
 }
 
@@ -111,7 +117,8 @@ static int check_newest(const struct tti_place *place, struct tt_error *err)
 	if (kind == TTI_RING_FILE && name == newest)
 		return TT_OK;
 	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: is sealed: only the newest file of a ring, %" PRIu64 ".npy, can be "
+			"%s: is sealed: only the newest file of a ring, %" PRIu64
+			".npy, can be "
 			"updated",
 			place->path, newest);
 }
@@ -122,20 +129,23 @@ static int lock_ring(struct tt_file *file, struct tt_error *err)
 	const struct tti_place *place = &file->place;
 	int rc;
 
-	file->ring_fd = openat(place->dirfd, WRITER_NAME,
-			       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	file->ring_fd =
+		openat(place->dirfd, WRITER_NAME,
+		       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (file->ring_fd < 0)
-		return tti_fail(err, -errno, "%s: the ring's %s: %s", place->path, WRITER_NAME,
-				tt_strerror(-errno));
+		return tti_fail(err, -errno, "%s: the ring's %s: %s", place->path,
+				WRITER_NAME, tt_strerror(-errno));
 	rc = tti_lock_try(file->ring_fd, TTI_LOCK_WRITER);
 	if (rc == TT_E_BUSY)
-		return tti_fail(err, rc, "%s: its ring is being written by another process",
+		return tti_fail(err, rc,
+				"%s: its ring is being written by another process",
 				place->path);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, place->path, "lock of the ring");
 	if (!tti_same_inode(file->ring_fd, place->dirfd, WRITER_NAME))
-		return tti_fail(err, TT_E_BUSY, "%s: the ring's %s was replaced; try again",
-				place->path, WRITER_NAME);
+		return tti_fail(err, TT_E_BUSY,
+				"%s: the ring's %s was replaced; try again", place->path,
+				WRITER_NAME);
 	rc = tti_fork_guard_add(&file->ring_guard, &file->ring_fd);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, place->path, "guard the lock against fork");
@@ -156,17 +166,19 @@ static void drop_leftover_copy(const struct tt_file *file)
 static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts *opts,
 			    struct tt_error *err)
 {
-	struct tti_live_open args = { .path = file->place.path, .writable = true,
+	struct tti_live_open args = { .path = file->place.path,
+				      .writable = true,
 				      .take_fd = true };
 	tti_auto_fd fd = -1;
 	int rc = TT_OK;
 
 	if (opts->by_pread || opts->plain)
-		return tti_fail(err, TT_E_MISUSE, "%s: by_pread and plain are for reading",
+		return tti_fail(err, TT_E_MISUSE,
+				"%s: by_pread and plain are for reading",
 				file->place.path);
 	if (file->place.in_ring)
-		rc = opts->in_ring ? lock_ring(file, err) :
-				     tti_place_refuse_ring(&file->place, "a write", err);
+		rc = opts->in_ring ? lock_ring(file, err)
+				   : tti_place_refuse_ring(&file->place, "a write", err);
 	if (rc < 0)
 		return rc;
 	fd = tti_file_lock(&file->place, err);
@@ -179,7 +191,8 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 	fd = -1; /* the live file's now */
 	rc = tti_fork_guard_add(&file->guard, &file->live.fd);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, file->place.path, "guard the lock against fork");
+		return tti_fail_sys(err, rc, file->place.path,
+				    "guard the lock against fork");
 	file->appendable = !file->place.in_ring;
 	if (file->appendable)
 		drop_leftover_copy(file);
@@ -210,8 +223,8 @@ static struct tt_file_open_opts read_opts(const struct tt_file_open_opts *opts)
 	return mine;
 }
 
-int tt_file_open(struct tt_file **out, const char *path, const struct tt_file_open_opts *opts,
-		 struct tt_error *err)
+int tt_file_open(struct tt_file **out, const char *path,
+		 const struct tt_file_open_opts *opts, struct tt_error *err)
 {
 	const struct tt_file_open_opts mine = read_opts(opts);
 	bool writing = mine.access == TT_WRITE;
@@ -228,8 +241,8 @@ int tt_file_open(struct tt_file **out, const char *path, const struct tt_file_op
 	file->wake_never = mine.wake_never;
 	rc = tti_place_open(&file->place, path, writing, err);
 	if (rc == TT_OK)
-		rc = writing ? open_for_writing(file, &mine, err) :
-			       open_for_reading(file, &mine, err);
+		rc = writing ? open_for_writing(file, &mine, err)
+			     : open_for_reading(file, &mine, err);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&file->live, &file->cursor, &end, err);
 	if (rc < 0) {
@@ -298,8 +311,9 @@ static uint64_t load_stamp(const struct tti_live *live)
 		return 0;
 	if (live->tail)
 		return tti_stamp_load(live->tail);
-	return tti_pread_all(live->fd, &stamp, sizeof(stamp), live->tail_off + 16) < 0 ? 0 :
-											 stamp;
+	return tti_pread_all(live->fd, &stamp, sizeof(stamp), live->tail_off + 16) < 0
+		       ? 0
+		       : stamp;
 }
 
 int tt_file_info(struct tt_file *file, struct tt_file_info *out, struct tt_error *err)

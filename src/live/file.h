@@ -21,11 +21,11 @@ struct tt_file {
 	int ring_fd;	 /* holds the ring's writer lock, -1 for none; owned */
 	bool appendable; /* false: reader, or only update is allowed */
 	bool clean_rows, wake_never;
-	bool not_woken;	 /* a sleep ended by its timeout with rows there: poll from now on */
+	bool not_woken; /* a sleep ended by its timeout with rows there: poll from now on */
 	bool writer_lives; /* as of checked_ns: a writer of ours wakes sleepers */
 	int64_t checked_ns;
 	uint32_t publishes;
-	uint64_t cursor; /* row from 0 of the file */
+	uint64_t cursor;	  /* row from 0 of the file */
 	struct tti_map *old_maps; /* of files this handle grew out of; owned */
 	size_t old_count;
 };
@@ -52,13 +52,14 @@ int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
 /* An empty file named by tti_file_copy_name(old), locked, with old's mode and owner. */
 int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *err);
 /* Copy rows [0, count) of from behind data_off of fd. */
-int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd, uint64_t data_off,
-		       struct tt_error *err);
+int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd,
+		       uint64_t data_off, struct tt_error *err);
 
 /* The rows of one element do not lie side by side: no views. */
 static inline bool tti_file_no_views(const struct tt_file *file)
 {
-	return !file->live.rows || (file->live.npy.fortran_order && file->live.npy.rank > 1);
+	return !file->live.rows ||
+	       (file->live.npy.fortran_order && file->live.npy.rank > 1);
 }
 
 #endif

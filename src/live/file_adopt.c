@@ -29,12 +29,14 @@ static int refuse_shape(const struct tti_live *live, struct tt_error *err)
 {
 	if (live->npy.rank == 0)
 		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: an array of rank 0 has no rows to append to", live->path);
-	if (live->npy.fortran_order && live->npy.rank > 1)
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: its rows are in Fortran order and cannot grow; save it in C "
-				"order first (numpy.ascontiguousarray)",
+				"%s: an array of rank 0 has no rows to append to",
 				live->path);
+	if (live->npy.fortran_order && live->npy.rank > 1)
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: its rows are in Fortran order and cannot grow; save it in C "
+			"order first (numpy.ascontiguousarray)",
+			live->path);
 	return TT_OK;
 }
 
@@ -46,7 +48,8 @@ static bool aligned_capacity(const struct tti_live *live, uint64_t want, uint64_
 		uint64_t tail;
 
 		if (tti_mul_overflow(capacity, live->row_bytes, &tail) ||
-		    tti_add_overflow(tail, live->data_off, &tail) || tail > INT64_MAX - 64)
+		    tti_add_overflow(tail, live->data_off, &tail) ||
+		    tail > INT64_MAX - 64)
 			return false;
 		if (tail % 64 == 0) {
 			*out = capacity;
@@ -70,7 +73,8 @@ static int reserve(const struct tti_live *live, uint64_t new_bytes, struct tt_er
 	return rc;
 }
 
-static int adopt_in_place(const struct tti_live *live, uint64_t capacity, struct tt_error *err)
+static int adopt_in_place(const struct tti_live *live, uint64_t capacity,
+			  struct tt_error *err)
 {
 	const struct tti_tail tail = {
 		.words = 5,
@@ -94,7 +98,8 @@ static int adopt_in_place(const struct tti_live *live, uint64_t capacity, struct
 	if (rc < 0)
 		return rc;
 	TTI_FAILPOINT("file.adopt.done");
-	return fsync(live->fd) < 0 ? tti_fail_sys(err, -errno, live->path, "fsync") : TT_OK;
+	return fsync(live->fd) < 0 ? tti_fail_sys(err, -errno, live->path, "fsync")
+				   : TT_OK;
 }
 
 static int fill_copy(const struct tti_live *live, int fd, uint64_t capacity,
@@ -129,7 +134,8 @@ static int adopt_by_copy(const struct adopting *a, struct tt_error *err)
 	if (rc == TT_OK)
 		rc = fill_copy(&a->live, fd, a->want, err);
 	TTI_FAILPOINT("file.adopt.before_rename");
-	if (rc == TT_OK && renameat(a->place.dirfd, copy, a->place.dirfd, a->place.name) < 0)
+	if (rc == TT_OK &&
+	    renameat(a->place.dirfd, copy, a->place.dirfd, a->place.name) < 0)
 		rc = tti_fail_sys(err, -errno, a->place.path, "rename of its copy");
 	if (rc < 0)
 		goto undo;
@@ -141,7 +147,8 @@ undo: /* the copy's name */
 	return rc;
 }
 
-static int adopt(struct adopting *a, uint64_t capacity, bool *in_place, struct tt_error *err)
+static int adopt(struct adopting *a, uint64_t capacity, bool *in_place,
+		 struct tt_error *err)
 {
 	const struct tti_live *live = &a->live;
 	uint64_t aligned;
@@ -151,7 +158,8 @@ static int adopt(struct adopting *a, uint64_t capacity, bool *in_place, struct t
 		return rc;
 	if (capacity > 0 && capacity < live->capacity)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: a capacity of %" PRIu64 " rows would lose some: it holds "
+				"%s: a capacity of %" PRIu64
+				" rows would lose some: it holds "
 				"%" PRIu64,
 				live->path, capacity, live->capacity);
 	a->want = tti_max_u64(tti_max_u64(capacity, live->capacity), 1);
@@ -173,7 +181,8 @@ static int finish_adopt(const struct adopting *a, struct tt_error *err)
 	int rc;
 
 	if (a->live.npy.rank == 0 || a->live.capacity == a->live.npy.shape[0])
-		return tti_fail(err, TT_E_MISMATCH, "%s: is a live file already", a->place.path);
+		return tti_fail(err, TT_E_MISMATCH, "%s: is a live file already",
+				a->place.path);
 	rc = tti_file_open_for(&file, a->place.path, "adopt", err);
 	if (rc == TT_OK)
 		tt_file_close(file);

@@ -22,8 +22,8 @@
 
 #define CHUNK (4u << 20)
 
-int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd, uint64_t data_off,
-		       struct tt_error *err)
+int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd,
+		       uint64_t data_off, struct tt_error *err)
 {
 	uint64_t step = tti_max_u64(CHUNK / from->row_bytes, 1);
 	tti_auto_free void *rows = NULL;
@@ -60,7 +60,8 @@ int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *
 		return tti_fail_sys(err, rc < 0 ? rc : -errno, place->path, "fstat");
 	/* ours alone: who holds the lock of old is the only one who uses this name */
 	if (unlinkat(place->dirfd, name, 0) < 0 && errno != ENOENT)
-		return tti_fail_sys(err, -errno, place->path, "removing a left-over copy");
+		return tti_fail_sys(err, -errno, place->path,
+				    "removing a left-over copy");
 	fd = openat(place->dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, place->path, "making a copy beside it");
@@ -140,7 +141,8 @@ undo: /* readers go on with this file */
 /* A place for the old mapping: views into it stay valid until the handle is closed. */
 static int reserve_old_map(struct tt_file *file)
 {
-	struct tti_map *maps = reallocarray(file->old_maps, file->old_count + 1, sizeof(*maps));
+	struct tti_map *maps =
+		reallocarray(file->old_maps, file->old_count + 1, sizeof(*maps));
 
 	if (!maps)
 		return -ENOMEM;
@@ -157,15 +159,17 @@ static void switch_to(struct tt_file *file, struct tti_live *next)
 	tti_fork_guard_remove(&file->guard);
 	tti_live_close(&file->live); /* its lock goes with it */
 	file->live = *next;
-	tti_fork_guard_add(&file->guard, &file->live.fd); /* cannot fail: was done before */
+	tti_fork_guard_add(&file->guard,
+			   &file->live.fd); /* cannot fail: was done before */
 	tti_lock_put_pid(file->live.fd);
 	file->appendable = true;
 }
 
 static int replace(struct tt_file *file, int *fd, const char *copy, struct tt_error *err)
 {
-	struct tti_live_open args = { .path = file->place.path, .writable = true,
-				      .take_fd = true, .fd = *fd };
+	struct tti_live_open args = {
+		.path = file->place.path, .writable = true, .take_fd = true, .fd = *fd
+	};
 	struct tti_live next;
 	int rc = reserve_old_map(file);
 
@@ -184,7 +188,8 @@ static int replace(struct tt_file *file, int *fd, const char *copy, struct tt_er
 	return tti_place_sync(&file->place, err);
 }
 
-int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact, struct tt_error *err)
+int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
+		     struct tt_error *err)
 {
 	char copy[TTI_COPY_NAME_BYTES];
 	tti_auto_fd fd = tti_file_open_copy(&file->place, file->live.fd, err);
@@ -214,7 +219,8 @@ int tt_file_grow(struct tt_file *file, uint64_t count, struct tt_error *err)
 	uint64_t want, twice;
 
 	if (!file->appendable)
-		return tti_fail(err, TT_E_MISUSE, "%s: not open for appending", file->place.path);
+		return tti_fail(err, TT_E_MISUSE, "%s: not open for appending",
+				file->place.path);
 	if (count <= tti_live_room(live))
 		return TT_OK;
 	if (tti_add_overflow(live->end, count, &want))
@@ -234,12 +240,15 @@ static int resize(struct tt_file *file, uint64_t capacity, struct tt_error *err)
 
 	if (live->end > capacity)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: a capacity of %" PRIu64 " rows would lose some: it holds "
+				"%s: a capacity of %" PRIu64
+				" rows would lose some: it holds "
 				"%" PRIu64,
 				live->path, capacity, live->end);
 	if (!tti_tail_align_capacity(capacity, live->data_off, live->row_bytes, &rounded))
-		return tti_fail(err, TT_E_RANGE, "%s: %" PRIu64 " rows are more than a file can "
-				"hold", live->path, capacity);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: %" PRIu64 " rows are more than a file can "
+				"hold",
+				live->path, capacity);
 	if (rounded == live->capacity && live->data_off % 64 == 0)
 		return TT_OK;
 	return tti_file_replace(file, capacity, false, err);
@@ -251,8 +260,8 @@ int tt_file_resize(const char *path, uint64_t capacity, struct tt_error *err)
 	int rc;
 
 	if (capacity == 0)
-		return tti_fail(err, TT_E_RANGE, "%s: a capacity of 0 rows; it takes at least 1",
-				path);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: a capacity of 0 rows; it takes at least 1", path);
 	rc = tti_file_open_for(&file, path, "resize", err);
 	if (rc < 0)
 		return rc;

@@ -35,11 +35,13 @@ static int check_same(const char *path, const struct tt_dtype *dtype,
 				   "it exists and is no such live file");
 	rc = tt_file_info(file, &info, err);
 	if (rc == TT_OK && !tt_dtype_equal(info.dtype, dtype))
-		rc = tti_fail(err, TT_E_MISMATCH, "%s: exists with the element type %s, not %s",
-			      path, tt_dtype_descr(info.dtype), tt_dtype_descr(dtype));
-	else if (rc == TT_OK && (info.row_rank != opts->row_rank ||
-				 (info.row_rank && memcmp(info.row_shape, opts->row_shape,
-							  info.row_rank * sizeof(uint64_t)))))
+		rc = tti_fail(err, TT_E_MISMATCH,
+			      "%s: exists with the element type %s, not %s", path,
+			      tt_dtype_descr(info.dtype), tt_dtype_descr(dtype));
+	else if (rc == TT_OK &&
+		 (info.row_rank != opts->row_rank ||
+		  (info.row_rank && memcmp(info.row_shape, opts->row_shape,
+					   info.row_rank * sizeof(uint64_t)))))
 		rc = mismatch(path, "row shape", err);
 	else if (rc == TT_OK && info.fortran_order)
 		rc = mismatch(path, "order of its rows (Fortran)", err);
@@ -132,7 +134,8 @@ static int create(const struct tti_place *place, const struct tt_dtype *dtype,
 		return rc;
 	if (opts->row_count > opts->capacity)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: %" PRIu64 " first rows do not fit a capacity of %" PRIu64,
+				"%s: %" PRIu64
+				" first rows do not fit a capacity of %" PRIu64,
 				place->path, opts->row_count, opts->capacity);
 	/* before space is reserved for nothing; the link decides */
 	if (fstatat(place->dirfd, place->name, &st, AT_SYMLINK_NOFOLLOW) == 0)

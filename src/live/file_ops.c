@@ -19,7 +19,8 @@
 #include "base/num.h"
 #include "live/futex.h"
 
-#define STEADY_CHUNK (256u << 10) /* bytes; copied in less than a tick of the coarse clock */
+#define STEADY_CHUNK \
+	(256u << 10) /* bytes; copied in less than a tick of the coarse clock */
 #define STEADY_TRIES 5000
 
 /* ---- Clear ---- */
@@ -35,8 +36,8 @@ static int clear(struct tti_live *live)
 		rc = tti_live_publish(live, 0);
 	TTI_FAILPOINT("file.clear.before_stamp");
 	if (rc == TT_OK && live->tail_words == 5)
-		rc = tti_live_put_word(live, 2,
-				       tti_stamp_next(stamp, (uint64_t)tti_clock_coarse_ns()));
+		rc = tti_live_put_word(
+			live, 2, tti_stamp_next(stamp, (uint64_t)tti_clock_coarse_ns()));
 	TTI_FAILPOINT("file.clear.done");
 	return rc;
 }
@@ -61,8 +62,8 @@ int tt_file_clear(const char *path, struct tt_error *err)
 
 /* Copy count rows from row on to out, none of them while it was being changed.  Appends move
  * the stamp too, but seldom: a chunk that met one is read again. */
-static int read_steady(const struct tti_live *live, uint64_t row, uint64_t count, void *out,
-		       struct tt_error *err)
+static int read_steady(const struct tti_live *live, uint64_t row, uint64_t count,
+		       void *out, struct tt_error *err)
 {
 	bool stamped = live->tail && live->tail_words == 5;
 
@@ -197,18 +198,23 @@ int tt_file_backup(const char *path, const char *dest, struct tt_error *err)
 
 /* ---- Merge ---- */
 
-static int check_alike(const struct tt_file *a, const struct tt_file *b, struct tt_error *err)
+static int check_alike(const struct tt_file *a, const struct tt_file *b,
+		       struct tt_error *err)
 {
 	const struct tti_npy *x = &a->live.npy, *y = &b->live.npy;
 
 	if (!tt_dtype_equal(x->dtype, y->dtype))
-		return tti_fail(err, TT_E_MISMATCH, "%s: has the element type %s, %s has %s",
-				b->live.path, tt_dtype_descr(y->dtype), a->live.path,
+		return tti_fail(err, TT_E_MISMATCH,
+				"%s: has the element type %s, %s has %s", b->live.path,
+				tt_dtype_descr(y->dtype), a->live.path,
 				tt_dtype_descr(x->dtype));
 	if (x->rank != y->rank ||
-	    (x->rank > 1 && memcmp(x->shape + 1, y->shape + 1, (x->rank - 1) * sizeof(uint64_t))))
-		return tti_fail(err, TT_E_MISMATCH, "%s: its rows have another shape than those "
-				"of %s", b->live.path, a->live.path);
+	    (x->rank > 1 &&
+	     memcmp(x->shape + 1, y->shape + 1, (x->rank - 1) * sizeof(uint64_t))))
+		return tti_fail(err, TT_E_MISMATCH,
+				"%s: its rows have another shape than those "
+				"of %s",
+				b->live.path, a->live.path);
 	return TT_OK;
 }
 
@@ -227,8 +233,8 @@ static int append_all(struct tt_file *to, struct tt_file *from, struct tt_error 
 		return rc;
 	room = tt_file_reserve(to, count);
 	if (!room)
-		return tti_fail(err, TT_E_FULL, "%s: %" PRIu64 " rows do not fit", to->live.path,
-				count);
+		return tti_fail(err, TT_E_FULL, "%s: %" PRIu64 " rows do not fit",
+				to->live.path, count);
 	rc = tti_live_copy(&from->live, start, count, room, err);
 	if (rc < 0)
 		return rc;
@@ -269,13 +275,15 @@ static int rename_new(const struct tti_place *from, const struct tti_place *to)
 {
 	struct stat st;
 
-	if (renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE) == 0)
+	if (renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE) ==
+	    0)
 		return TT_OK;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
 	if (fstatat(to->dirfd, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;
-	return renameat(from->dirfd, from->name, to->dirfd, to->name) < 0 ? -errno : TT_OK;
+	return renameat(from->dirfd, from->name, to->dirfd, to->name) < 0 ? -errno
+									  : TT_OK;
 }
 
 int tt_file_rename(const char *path, const char *to, struct tt_error *err)
@@ -297,7 +305,8 @@ int tt_file_rename(const char *path, const char *to, struct tt_error *err)
 		return fd;
 	rc = rename_new(&from, &dest);
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: rename to %s: %s", path, to, tt_strerror(rc));
+		return tti_fail(err, rc, "%s: rename to %s: %s", path, to,
+				tt_strerror(rc));
 	rc = tti_place_sync(&dest, err);
 	return rc < 0 ? rc : tti_place_sync(&from, err);
 }

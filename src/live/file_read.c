@@ -21,7 +21,8 @@ uint64_t tt_file_room(const struct tt_file *file)
 	return end < file->live.capacity ? file->live.capacity - end : 0;
 }
 
-int tt_file_view(struct tt_file *file, uint64_t index, uint64_t count, struct tt_view *out)
+int tt_file_view(struct tt_file *file, uint64_t index, uint64_t count,
+		 struct tt_view *out)
 {
 	const struct tti_live *live = &file->live;
 	uint64_t start, end;
@@ -60,7 +61,8 @@ int tt_file_tail(struct tt_file *file, uint64_t count, struct tt_view *out)
 		return rc;
 	count = tti_min_u64(count, all.count);
 	*out = (struct tt_view){
-		.rows = (const unsigned char *)all.rows + (all.count - count) * file->live.row_bytes,
+		.rows = (const unsigned char *)all.rows +
+			(all.count - count) * file->live.row_bytes,
 		.count = count,
 	};
 	return TT_OK;
@@ -96,7 +98,8 @@ static int check_range(const struct tt_file *file, uint64_t index, uint64_t coun
 		return rc;
 	if (index > end - start || count > end - start - index)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: %" PRIu64 " rows from %" PRIu64 " on are not there; it has "
+				"%s: %" PRIu64 " rows from %" PRIu64
+				" on are not there; it has "
 				"%" PRIu64 " rows",
 				file->live.path, count, index, end - start);
 	*row_out = start + index;
@@ -128,7 +131,8 @@ static uint64_t clamp(uint64_t row, uint64_t start, uint64_t end)
 	return row < start ? start : row > end ? end : row;
 }
 
-int tt_file_read(struct tt_file *file, uint64_t count, uint64_t prefetch, struct tt_view *out)
+int tt_file_read(struct tt_file *file, uint64_t count, uint64_t prefetch,
+		 struct tt_view *out)
 {
 	const struct tti_live *live = &file->live;
 	uint64_t start, end, from, to;

@@ -21,8 +21,9 @@ struct report {
 
 static void tell(struct report *report, const char *what)
 {
-	const struct tt_damage damage = { .path = report->path, .chunk = -1, .row = -1,
-					  .what = what };
+	const struct tt_damage damage = {
+		.path = report->path, .chunk = -1, .row = -1, .what = what
+	};
 
 	report->found++;
 	if (report->fn)
@@ -34,8 +35,9 @@ static const char *without_path(const char *text, const char *path)
 {
 	size_t n = strlen(path);
 
-	return strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0 ? text + n + 2 :
-										text;
+	return strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0
+		       ? text + n + 2
+		       : text;
 }
 
 static void check_stamp(struct report *report, const struct tti_live *live)
@@ -51,12 +53,14 @@ static void check_stamp(struct report *report, const struct tti_live *live)
 	    tti_pread_all(live->fd, &again, sizeof(again), live->tail_off + 16) < 0 ||
 	    again != stamp)
 		return;
-	tell(report, "rows are marked as changing, but no writer lives: an update was cut off "
-		     "half way");
+	tell(report,
+	     "rows are marked as changing, but no writer lives: an update was cut off "
+	     "half way");
 }
 
 /* Every row must be readable: a bad sector shows here. */
-static int check_rows(struct report *report, const struct tti_live *live, struct tt_error *err)
+static int check_rows(struct report *report, const struct tti_live *live,
+		      struct tt_error *err)
 {
 	char buf[65536], what[160];
 	uint64_t at = live->data_off, start, end, stop;
@@ -64,14 +68,16 @@ static int check_rows(struct report *report, const struct tti_live *live, struct
 
 	if (rc < 0)
 		return rc;
-	stop = live->tail_words ? live->data_off + end * live->row_bytes : live->file_bytes;
+	stop = live->tail_words ? live->data_off + end * live->row_bytes
+				: live->file_bytes;
 	while (at < stop) {
 		size_t n = stop - at < sizeof(buf) ? (size_t)(stop - at) : sizeof(buf);
 
 		rc = tti_pread_all(live->fd, buf, n, at);
 		if (rc < 0) {
-			snprintf(what, sizeof(what), "rows cannot be read at byte %" PRIu64 ": %s",
-				 at, tt_strerror(rc));
+			snprintf(what, sizeof(what),
+				 "rows cannot be read at byte %" PRIu64 ": %s", at,
+				 tt_strerror(rc));
 			tell(report, what);
 		}
 		at += n;
@@ -82,8 +88,11 @@ static int check_rows(struct report *report, const struct tti_live *live, struct
 int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
 		   struct tt_error *err)
 {
-	const struct tti_live_open args = { .dirfd = AT_FDCWD, .name = path, .path = path,
-					    .plain = true, .by_pread = true };
+	const struct tti_live_open args = { .dirfd = AT_FDCWD,
+					    .name = path,
+					    .path = path,
+					    .plain = true,
+					    .by_pread = true };
 	struct report report = { path, fn, ctx, 0 };
 	struct tt_error why = { .text = "" };
 	struct tti_live live;

@@ -76,7 +76,8 @@ static int check_world(struct tt_file *file, int64_t now)
 
 static void nap(int64_t ns)
 {
-	const struct timespec ts = { .tv_sec = ns / (1000 * MS), .tv_nsec = ns % (1000 * MS) };
+	const struct timespec ts = { .tv_sec = ns / (1000 * MS),
+				     .tv_nsec = ns % (1000 * MS) };
 
 	nanosleep(&ts, NULL);
 }
@@ -93,7 +94,8 @@ static void sleep_on_end(struct waiting *w, uint64_t end, int64_t now)
 		nap(ns);
 		return;
 	}
-	if (tti_futex_wait(tti_end_futex(file->live.tail), (uint32_t)end, ns) == -ETIMEDOUT &&
+	if (tti_futex_wait(tti_end_futex(file->live.tail), (uint32_t)end, ns) ==
+		    -ETIMEDOUT &&
 	    !polling && tti_live_end(&file->live) != end)
 		file->not_woken = true;
 }
@@ -127,7 +129,8 @@ static int pass_time(struct waiting *w, uint64_t end)
 	return 1;
 }
 
-int tt_file_wait(struct tt_file *file, uint64_t seen, enum tt_wait how, int64_t timeout_ns)
+int tt_file_wait(struct tt_file *file, uint64_t seen, enum tt_wait how,
+		 int64_t timeout_ns)
 {
 	struct waiting w = { file, seen, how, tti_deadline_ns(timeout_ns), 0 };
 	uint64_t end = 0;

@@ -56,7 +56,8 @@ int tt_file_publish(struct tt_file *file, uint64_t count)
 	if (TTI_UNLIKELY(count == 0))
 		return TT_OK;
 	if (live->has_padding && !file->clean_rows)
-		tti_live_clear_padding(live, live->rows + live->end * live->row_bytes, count);
+		tti_live_clear_padding(live, live->rows + live->end * live->row_bytes,
+				       count);
 	TTI_FAILPOINT("file.publish.before");
 	rc = tti_live_publish(live, live->end + count);
 	if (TTI_LIKELY(rc == TT_OK))
@@ -72,13 +73,15 @@ int tt_file_update(struct tt_file *file, uint64_t index, const void *rows, uint6
 	int rc;
 
 	if (!live->writable)
-		return tti_fail(err, TT_E_MISUSE, "%s: opened for reading only", live->path);
+		return tti_fail(err, TT_E_MISUSE, "%s: opened for reading only",
+				live->path);
 	rc = tti_live_bounds(live, &start, &end, err);
 	if (rc < 0)
 		return rc;
 	if (index > end - start || count > end - start - index)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: rows %" PRIu64 " to %" PRIu64 " are not there to be updated; "
+				"%s: rows %" PRIu64 " to %" PRIu64
+				" are not there to be updated; "
 				"it has %" PRIu64 " rows",
 				live->path, index, index + count, end - start);
 	rc = tti_live_update(live, start + index, rows, count, file->clean_rows);

@@ -36,7 +36,8 @@ static void after_fork_in_child(void)
 
 static void install(void)
 {
-	install_code = -pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	install_code =
+		-pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 int tti_fork_guard_add(struct tti_fork_guard *guard, int *fd)

@@ -14,6 +14,7 @@ struct tti_fork_guard {
 /* guard and *fd stay where they are until tti_fork_guard_remove().  TT_OK or a negated
  * errno. */
 int tti_fork_guard_add(struct tti_fork_guard *guard, int *fd);
-void tti_fork_guard_remove(struct tti_fork_guard *guard); /* accepts one not on the list */
+void tti_fork_guard_remove(
+	struct tti_fork_guard *guard); /* accepts one not on the list */
 
 #endif

@@ -35,10 +35,13 @@ struct tti_live {
 	char *path;	     /* for messages; owned */
 	char repaired[160];  /* writer: words on what open repaired, "" for nothing */
 };
-#define TTI_LIVE_EMPTY { .fd = -1 }
+#define TTI_LIVE_EMPTY \
+	{ \
+		.fd = -1 \
+	}
 
 struct tti_live_open {
-	int dirfd;	  /* directory of name, AT_FDCWD allowed */
+	int dirfd; /* directory of name, AT_FDCWD allowed */
 	const char *name;
 	const char *path; /* for messages */
 	bool writable;	  /* the caller holds (or will check) the right lock */
@@ -64,7 +67,8 @@ struct tti_live_make {
 	uint64_t capacity;
 	bool exact;	     /* do not round the capacity up to an aligned tail */
 	uint32_t tail_words; /* 0 or 5; 4 */
-	uint64_t start, end; /* what the tail says; rows [0, end) are written by the caller */
+	uint64_t start,
+		end; /* what the tail says; rows [0, end) are written by the caller */
 	uint64_t stamp_after; /* update_timestamp becomes later than this; 0: any */
 };
 
@@ -130,7 +134,7 @@ int tti_live_copy(const struct tti_live *live, uint64_t row, uint64_t count, voi
 
 /* The same, but all rows as of one instant between changes: TT_E_TORN after many tries,
  * TT_E_UNSUPPORTED for 4-word tails and rows that are not 8-byte aligned. */
-int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t count, void *out,
-			 struct tt_error *err);
+int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t count,
+			 void *out, struct tt_error *err);
 
 #endif

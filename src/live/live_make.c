@@ -23,28 +23,32 @@ struct plan {
 	void *header; /* owned */
 };
 
-static int refuse_size(const struct tti_live_make *make, const char *path, struct tt_error *err)
+static int refuse_size(const struct tti_live_make *make, const char *path,
+		       struct tt_error *err)
 {
 	return tti_fail(err, TT_E_RANGE,
-			"%s: %" PRIu64 " rows of this type and shape are more than a file can hold",
+			"%s: %" PRIu64
+			" rows of this type and shape are more than a file can hold",
 			path, make->capacity);
 }
 
-static int plan_rows(struct plan *plan, const struct tti_live_make *make, const char *path,
-		     struct tt_error *err)
+static int plan_rows(struct plan *plan, const struct tti_live_make *make,
+		     const char *path, struct tt_error *err)
 {
 	plan->row_bytes = tt_dtype_size(make->dtype);
 	if (make->row_rank >= TT_MAX_RANK)
-		return tti_fail(err, TT_E_RANGE, "%s: a row shape of %u extents; %u is the most",
-				path, make->row_rank, TT_MAX_RANK - 1);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: a row shape of %u extents; %u is the most", path,
+				make->row_rank, TT_MAX_RANK - 1);
 	for (uint32_t i = 0; i < make->row_rank; i++)
-		if (tti_mul_overflow(plan->row_bytes, make->row_shape[i], &plan->row_bytes))
+		if (tti_mul_overflow(plan->row_bytes, make->row_shape[i],
+				     &plan->row_bytes))
 			return refuse_size(make, path, err);
 	if (plan->row_bytes == 0)
 		return tti_fail(err, TT_E_RANGE, "%s: rows without bytes", path);
 	if (make->capacity == 0)
-		return tti_fail(err, TT_E_RANGE, "%s: a capacity of 0 rows; it takes at least 1",
-				path);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: a capacity of 0 rows; it takes at least 1", path);
 	plan->capacity = make->capacity;
 	if (!make->exact &&
 	    !tti_tail_align_capacity(make->capacity, 0, plan->row_bytes, &plan->capacity))
@@ -52,8 +56,8 @@ static int plan_rows(struct plan *plan, const struct tti_live_make *make, const 
 	return TT_OK;
 }
 
-static int plan_file(struct plan *plan, const struct tti_live_make *make, const char *path,
-		     struct tt_error *err)
+static int plan_file(struct plan *plan, const struct tti_live_make *make,
+		     const char *path, struct tt_error *err)
 {
 	const struct tt_dtype *base = tt_dtype_base(make->dtype);
 	uint32_t inner = tt_dtype_rank(make->dtype), rank = 1 + make->row_rank + inner;
@@ -65,8 +69,8 @@ static int plan_file(struct plan *plan, const struct tti_live_make *make, const 
 		return rc;
 	plan->tail_words = make->tail_words ? make->tail_words : 5;
 	if (plan->tail_words != 4 && plan->tail_words != 5)
-		return tti_fail(err, TT_E_RANGE, "%s: a tail of %u words; it has 5 or 4", path,
-				plan->tail_words);
+		return tti_fail(err, TT_E_RANGE, "%s: a tail of %u words; it has 5 or 4",
+				path, plan->tail_words);
 	shape[0] = plan->capacity;
 	if (make->row_rank)
 		memcpy(shape + 1, make->row_shape, make->row_rank * sizeof(shape[0]));
@@ -92,7 +96,8 @@ static int write_plan(int fd, const struct plan *plan, const struct tti_live_mak
 		.words = plan->tail_words,
 		.start = make->start,
 		.end = make->end,
-		.update_timestamp = tti_stamp_next(make->stamp_after, (uint64_t)tti_clock_coarse_ns()),
+		.update_timestamp = tti_stamp_next(make->stamp_after,
+						   (uint64_t)tti_clock_coarse_ns()),
 		.offset = plan->data_off,
 	};
 	uint8_t words[TTI_TAIL_MAX_BYTES];
@@ -132,7 +137,8 @@ int tti_live_make(int dirfd, const char *tmp, const struct tti_live_make *make,
 	int rc;
 
 	if (unlinkat(dirfd, tmp, 0) < 0 && errno != ENOENT)
-		return tti_fail_sys(err, -errno, path, "removing a left-over temporary file");
+		return tti_fail_sys(err, -errno, path,
+				    "removing a left-over temporary file");
 	fd = openat(dirfd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, path, NULL);

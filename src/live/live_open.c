@@ -25,7 +25,8 @@ static int read_part(int fd, void *buf, size_t n, uint64_t offset, const char *p
 	int rc = tti_pread_all(fd, buf, n, offset);
 
 	if (rc == -ENODATA)
-		return tti_fail(err, TT_E_DAMAGED, "%s: became shorter while it was read", path);
+		return tti_fail(err, TT_E_DAMAGED, "%s: became shorter while it was read",
+				path);
 	return rc < 0 ? tti_fail_sys(err, rc, path, "read") : TT_OK;
 }
 
@@ -71,8 +72,8 @@ static int read_header(const struct tti_live *live, void **out, size_t *len_out,
 
 /* The last bytes of the file.  A writer may be storing into them: read until two reads agree,
  * or a misaligned word could be seen half stored. */
-static int read_last(const struct tti_live *live, uint8_t last[TTI_TAIL_MAX_BYTES], size_t n,
-		     struct tt_error *err)
+static int read_last(const struct tti_live *live, uint8_t last[TTI_TAIL_MAX_BYTES],
+		     size_t n, struct tt_error *err)
 {
 	uint8_t again[TTI_TAIL_MAX_BYTES];
 	uint64_t from = live->file_bytes - n;
@@ -90,7 +91,8 @@ static int read_last(const struct tti_live *live, uint8_t last[TTI_TAIL_MAX_BYTE
 static int refuse_plain(const struct tti_live *live, struct tt_error *err)
 {
 	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: a plain .npy file without a tail; make it a live file with: ticktail "
+			"%s: a plain .npy file without a tail; make it a live file with: "
+			"ticktail "
 			"adopt %s",
 			live->path, live->path);
 }
@@ -128,7 +130,8 @@ static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 	rc = read_last(live, last, n, err);
 	if (rc == TT_OK)
 		rc = tti_tail_judge(kind_out, tail_out, &live->capacity, live->data_off,
-				    live->row_bytes, live->npy.rank ? live->npy.shape[0] : 1,
+				    live->row_bytes,
+				    live->npy.rank ? live->npy.shape[0] : 1,
 				    live->file_bytes, last, n, live->path, err);
 	if (rc < 0)
 		return rc;
@@ -148,7 +151,8 @@ static int map_file(struct tti_live *live, bool writable, struct tt_error *err)
 		return tti_fail_sys(err, rc, live->path, "mmap");
 	live->rows = (unsigned char *)live->map.addr + live->data_off;
 	if (live->tail_words && live->aligned)
-		live->tail = (tti_word *)(void *)((char *)live->map.addr + live->tail_off);
+		live->tail =
+			(tti_word *)(void *)((char *)live->map.addr + live->tail_off);
 	return TT_OK;
 }
 
@@ -156,8 +160,8 @@ static void note_repair(struct tti_live *live, const char *words)
 {
 	size_t len = strlen(live->repaired);
 
-	snprintf(live->repaired + len, sizeof(live->repaired) - len, "%s%s", len ? "; " : "",
-		 words);
+	snprintf(live->repaired + len, sizeof(live->repaired) - len, "%s%s",
+		 len ? "; " : "", words);
 }
 
 /* A header that would change across a page boundary could be seen half written after a kill;
@@ -203,8 +207,8 @@ int tti_live_put_extent(const struct tti_live *live, uint64_t capacity, bool dry
 }
 
 /* Finish or take back what a writer was doing when it died.  The caller holds its lock. */
-static int mend(struct tti_live *live, enum tti_tail_kind kind, const struct tti_tail *tail,
-		struct tt_error *err)
+static int mend(struct tti_live *live, enum tti_tail_kind kind,
+		const struct tti_tail *tail, struct tt_error *err)
 {
 	int rc = TT_OK;
 
@@ -222,12 +226,14 @@ static int mend(struct tti_live *live, enum tti_tail_kind kind, const struct tti
 		note_repair(live, "took back an interrupted resize");
 	}
 	TTI_FAILPOINT("file.open.before_stamp");
-	if (rc == TT_OK && tail->words == 5 && tti_stamp_is_changing(tail->update_timestamp)) {
+	if (rc == TT_OK && tail->words == 5 &&
+	    tti_stamp_is_changing(tail->update_timestamp)) {
 		rc = tti_live_put_word(live, 2,
 				       tti_stamp_next(tail->update_timestamp,
 						      (uint64_t)tti_clock_coarse_ns()));
-		note_repair(live, "an update was interrupted: some rows may be half old, half "
-				  "new");
+		note_repair(live,
+			    "an update was interrupted: some rows may be half old, half "
+			    "new");
 	}
 	TTI_FAILPOINT("file.open.mended");
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "write of the tail") : TT_OK;
@@ -238,7 +244,8 @@ static int fill_holes(const struct tti_live *live, struct tt_error *err)
 {
 	int rc = tti_reserve_space(live->fd, 0, live->file_bytes, true);
 
-	return rc < 0 ? tti_fail_space(err, rc, live->path, live->fd, live->file_bytes) : TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, live->path, live->fd, live->file_bytes)
+		      : TT_OK;
 }
 
 static int open_checked(struct tti_live *live, const struct tti_live_open *args,
@@ -270,8 +277,9 @@ int tti_live_open(struct tti_live *live, const struct tti_live_open *args,
 	live->path = strdup(args->path);
 	if (!live->path)
 		return tti_fail_sys(err, -ENOMEM, args->path, NULL);
-	live->fd = args->take_fd ? args->fd :
-				   tti_open_regular(args->dirfd, args->name, flags, args->path, err);
+	live->fd = args->take_fd ? args->fd
+				 : tti_open_regular(args->dirfd, args->name, flags,
+						    args->path, err);
 	rc = live->fd < 0 ? live->fd : open_checked(live, args, err);
 	if (rc < 0) {
 		if (args->take_fd)

@@ -77,7 +77,8 @@ bool tti_live_is_superseded(const struct tti_live *live)
 	uint64_t magic = 0;
 
 	if (live->tail)
-		return tti_magic_load(live->tail, live->tail_words) == TTI_TAIL_SUPERSEDED;
+		return tti_magic_load(live->tail, live->tail_words) ==
+		       TTI_TAIL_SUPERSEDED;
 	return live->tail_words &&
 	       tti_pread_all(live->fd, &magic, sizeof(magic),
 			     live->tail_off + 8 * (live->tail_words - 1)) == TT_OK &&
@@ -92,9 +93,10 @@ static int pread_rows(const struct tti_live *live, void *out, size_t n, uint64_t
 	int rc = tti_pread_all(live->fd, out, n, offset);
 
 	if (rc == -ENODATA)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: became shorter while it was read: no bytes at %" PRIu64,
-				live->path, offset);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: became shorter while it was read: no bytes at %" PRIu64,
+			live->path, offset);
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "read") : TT_OK;
 }
 
@@ -120,7 +122,8 @@ static int copy_columns(const struct tti_live *live, uint64_t row, uint64_t coun
 		if (rc < 0)
 			return rc;
 		for (uint64_t r = 0; r < count; r++)
-			memcpy(out + r * live->row_bytes + c * item, column + r * item, item);
+			memcpy(out + r * live->row_bytes + c * item, column + r * item,
+			       item);
 		for (uint32_t i = live->npy.rank; i-- > 1;) {
 			if (++place[i] < live->npy.shape[i])
 				break;
@@ -155,15 +158,16 @@ static void load_words(unsigned char *to, const unsigned char *from, uint64_t n)
 
 #define UNTORN_TRIES 2000 /* each behind a yield once the first hundred failed */
 
-int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t count, void *out,
-			 struct tt_error *err)
+int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t count,
+			 void *out, struct tt_error *err)
 {
-	if (!live->tail || live->tail_words != 5 || live->row_bytes % 8 || live->data_off % 8 ||
-	    (live->npy.fortran_order && live->npy.rank > 1))
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: untorn reads need a mapped five-word tail and rows of a "
-				"multiple of 8 bytes",
-				live->path);
+	if (!live->tail || live->tail_words != 5 || live->row_bytes % 8 ||
+	    live->data_off % 8 || (live->npy.fortran_order && live->npy.rank > 1))
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: untorn reads need a mapped five-word tail and rows of a "
+			"multiple of 8 bytes",
+			live->path);
 	for (int i = 0; i < UNTORN_TRIES; i++) {
 		uint64_t before = tti_stamp_load(live->tail);
 
@@ -172,10 +176,12 @@ int tti_live_copy_untorn(const struct tti_live *live, uint64_t row, uint64_t cou
 				   count * live->row_bytes);
 			if (tti_stamp_load(live->tail) == before)
 				return TT_OK;
-		} else if (i % 100 == 99 && tti_lock_is_held(live->fd, TTI_LOCK_WRITER) == 0 &&
+		} else if (i % 100 == 99 &&
+			   tti_lock_is_held(live->fd, TTI_LOCK_WRITER) == 0 &&
 			   tti_stamp_load(live->tail) == before) {
 			return tti_fail(err, TT_E_TORN,
-					"%s: a writer died while it changed rows; the next writer "
+					"%s: a writer died while it changed rows; the "
+					"next writer "
 					"mends it",
 					live->path);
 		}

@@ -15,7 +15,8 @@ int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value)
 		atomic_store_explicit(&live->tail[index], value, memory_order_release);
 		return TT_OK;
 	}
-	return tti_pwrite_all(live->fd, &value, sizeof(value), live->tail_off + 8u * index);
+	return tti_pwrite_all(live->fd, &value, sizeof(value),
+			      live->tail_off + 8u * index);
 }
 
 int tti_live_publish(struct tti_live *live, uint64_t end)
@@ -121,7 +122,8 @@ static int load_stamp(const struct tti_live *live, uint64_t *out)
 	return TT_OK;
 }
 
-static int change_rows(struct tti_live *live, uint64_t row, const void *rows, uint64_t count)
+static int change_rows(struct tti_live *live, uint64_t row, const void *rows,
+		       uint64_t count)
 {
 	unsigned char *to = live->rows + row * live->row_bytes;
 	uint64_t before;

@@ -72,8 +72,11 @@ static bool is_hdf5(int fd, uint64_t file_bytes)
 
 static int array_kind(const char *path, enum tt_path_kind *out, struct tt_error *err)
 {
-	const struct tti_live_open args = { .dirfd = AT_FDCWD, .name = path, .path = path,
-					    .plain = true, .by_pread = true };
+	const struct tti_live_open args = { .dirfd = AT_FDCWD,
+					    .name = path,
+					    .path = path,
+					    .plain = true,
+					    .by_pread = true };
 	struct tti_live live;
 	int rc = tti_live_open(&live, &args, err);
 
@@ -105,5 +108,6 @@ int tt_path_kind(const char *path, enum tt_path_kind *out, struct tt_error *err)
 		return TT_OK;
 	}
 	return tti_fail(err, TT_E_FORMAT,
-			"%s: neither an .npy file, nor a ring, nor an HDF5 archive", path);
+			"%s: neither an .npy file, nor a ring, nor an HDF5 archive",
+			path);
 }

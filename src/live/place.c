@@ -49,7 +49,8 @@ static int open_dir(struct tti_place *place, struct tt_error *err)
 	return TT_OK;
 }
 
-int tti_place_open(struct tti_place *place, const char *path, bool real, struct tt_error *err)
+int tti_place_open(struct tti_place *place, const char *path, bool real,
+		   struct tt_error *err)
 {
 	const char *slash;
 	int rc;
@@ -79,10 +80,12 @@ int tti_place_sync(const struct tti_place *place, struct tt_error *err)
 	int rc;
 
 	if (fd < 0) /* a directory that may not be read cannot be synced; the file is */
-		return errno == EACCES ? TT_OK : tti_fail_sys(err, -errno, place->path,
-							     "its directory");
+		return errno == EACCES
+			       ? TT_OK
+			       : tti_fail_sys(err, -errno, place->path, "its directory");
 	rc = tti_fsync_dir(fd);
-	return rc < 0 ? tti_fail_sys(err, rc, place->path, "fsync of its directory") : TT_OK;
+	return rc < 0 ? tti_fail_sys(err, rc, place->path, "fsync of its directory")
+		      : TT_OK;
 }
 
 int tti_place_refuse_ring(const struct tti_place *place, const char *what,
@@ -92,18 +95,20 @@ int tti_place_refuse_ring(const struct tti_place *place, const char *what,
 
 	if (!place->in_ring)
 		return TT_OK;
-	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: belongs to the ring %.*s; %s of a single file there is refused",
-			place->path, len > 1 ? len - 1 : 1, len ? place->path : ".", what);
+	return tti_fail(
+		err, TT_E_UNSUPPORTED,
+		"%s: belongs to the ring %.*s; %s of a single file there is refused",
+		place->path, len > 1 ? len - 1 : 1, len ? place->path : ".", what);
 }
 
 /* ---- New files ---- */
 
 static int new_named(const struct tti_place *place, struct tti_new_file *out)
 {
-	snprintf(out->tmp, sizeof(out->tmp), ".ticktail-%ld-%" PRIx64 ".new", (long)getpid(),
-		 (uint64_t)tti_clock_monotonic_ns());
-	out->fd = openat(place->dirfd, out->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	snprintf(out->tmp, sizeof(out->tmp), ".ticktail-%ld-%" PRIx64 ".new",
+		 (long)getpid(), (uint64_t)tti_clock_monotonic_ns());
+	out->fd = openat(place->dirfd, out->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+			 0666);
 	if (out->fd >= 0)
 		return TT_OK;
 	out->tmp[0] = '\0';
@@ -121,9 +126,9 @@ int tti_place_new(const struct tti_place *place, struct tti_new_file *out,
 	if (out->fd >= 0 && access("/proc/self/fd", X_OK) < 0)
 		tti_close_fd(&out->fd), errno = EOPNOTSUPP;
 	if (out->fd < 0)
-		rc = errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ?
-			     new_named(place, out) :
-			     -errno;
+		rc = errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT
+			     ? new_named(place, out)
+			     : -errno;
 	return rc < 0 ? tti_fail_sys(err, rc, place->path, NULL) : TT_OK;
 }
 

@@ -13,7 +13,8 @@ struct file {
 	size_t n;
 };
 
-static struct file file_with(const struct tti_tail *tail, uint64_t row_bytes, uint64_t capacity)
+static struct file file_with(const struct tti_tail *tail, uint64_t row_bytes,
+			     uint64_t capacity)
 {
 	struct file f = { 128, row_bytes, capacity, 0, { 0 }, 40 };
 	uint8_t words[TTI_TAIL_MAX_BYTES];
@@ -27,14 +28,18 @@ static struct file file_with(const struct tti_tail *tail, uint64_t row_bytes, ui
 static int judge(const struct file *f, enum tti_tail_kind *kind, struct tti_tail *tail,
 		 uint64_t *capacity, struct tt_error *err)
 {
-	return tti_tail_judge(kind, tail, capacity, f->data_off, f->row_bytes, f->capacity,
-			      f->bytes, f->last + 40 - f->n, f->n, "x.npy", err);
+	return tti_tail_judge(kind, tail, capacity, f->data_off, f->row_bytes,
+			      f->capacity, f->bytes, f->last + 40 - f->n, f->n, "x.npy",
+			      err);
 }
 
 static struct tti_tail some_tail(uint32_t words)
 {
-	return (struct tti_tail){ .words = words, .start = 1, .end = 3,
-				  .update_timestamp = words == 5 ? 77 : 0, .offset = 128 };
+	return (struct tti_tail){ .words = words,
+				  .start = 1,
+				  .end = 3,
+				  .update_timestamp = words == 5 ? 77 : 0,
+				  .offset = 128 };
 }
 
 START_TEST(tail_of_four_or_five_words_is_read)
@@ -108,7 +113,10 @@ END_TEST
 
 START_TEST(broken_words_are_damage)
 {
-	static const struct { struct tti_tail tail; const char *why; } cases[] = {
+	static const struct {
+		struct tti_tail tail;
+		const char *why;
+	} cases[] = {
 		{ { 5, 4, 3, 0, 128, false }, "start 4, end 3" },
 		{ { 5, 0, 6, 0, 128, false }, "end 6 in a capacity of 5" },
 		{ { 4, 0, 6, 0, 128, false }, "end 6 in a capacity of 5" },
@@ -191,8 +199,8 @@ END_TEST
 
 START_TEST(capacity_is_aligned_to_a_cache_line)
 {
-	static const uint64_t strides[] = { 1, 2, 3, 7, 8, 12, 17, 24, 32, 40, 48, 64, 96, 100,
-					    128, 4096 };
+	static const uint64_t strides[] = { 1,	2,  3,	7,  8,	12,  17,  24,
+					    32, 40, 48, 64, 96, 100, 128, 4096 };
 
 	for (size_t i = 0; i < TTI_LEN(strides); i++) {
 		for (uint64_t rows = 1; rows < 300; rows++) {

@@ -66,7 +66,8 @@ int mp_wait(pid_t pid, int seconds)
 
 void *mp_shared(size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }

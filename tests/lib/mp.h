@@ -21,7 +21,7 @@ int mp_wait(pid_t pid, int seconds);
 /* A gate in shared memory: made before the actors are spawned. */
 struct mp_gate;
 struct mp_gate *mp_gate_new(void);
-void mp_gate_add(struct mp_gate *gate);			    /* one more has come */
+void mp_gate_add(struct mp_gate *gate);				  /* one more has come */
 bool mp_gate_wait(struct mp_gate *gate, uint32_t n, int seconds); /* until n have come */
 
 /* Memory that the actors share, zeroed. */

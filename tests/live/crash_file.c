@@ -249,7 +249,8 @@ static void check_merged(const char *path, bool must)
 
 	ck_assert(rows == 12 || (rows == 8 && !must));
 	for (int64_t i = 0; i < (int64_t)rows; i++)
-		ck_assert_int_eq(*(const int64_t *)tt_file_at(file, i), i < 8 ? i : i - 8);
+		ck_assert_int_eq(*(const int64_t *)tt_file_at(file, i),
+				 i < 8 ? i : i - 8);
 	tt_file_close(file);
 }
 
@@ -343,7 +344,8 @@ static void load_names(void)
 
 START_TEST(nothing_is_lost_or_left_when_killed)
 {
-	struct crash crash = { .name = names[_i / PASSAGES], .passage = _i % PASSAGES + 1,
+	struct crash crash = { .name = names[_i / PASSAGES],
+			       .passage = _i % PASSAGES + 1,
 			       .record = mp_shared(sizeof(struct record)) };
 	int rc;
 
@@ -378,7 +380,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
 	tcase_set_timeout(tc, 600);
 	tcase_add_test(tc, all_is_done_when_nobody_is_killed);
-	tcase_add_loop_test(tc, nothing_is_lost_or_left_when_killed, 0, name_count * PASSAGES);
+	tcase_add_loop_test(tc, nothing_is_lost_or_left_when_killed, 0,
+			    name_count * PASSAGES);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

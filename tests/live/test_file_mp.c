@@ -116,15 +116,19 @@ static void follow(struct job job, int readers)
 START_TEST(readers_see_every_row_in_order)
 {
 	make_file("a.npy", "i8", 100000);
-	follow((struct job){ .path = "a.npy", .how = (enum tt_wait)_i, .rows = 100000 }, 3);
+	follow((struct job){ .path = "a.npy", .how = (enum tt_wait)_i, .rows = 100000 },
+	       3);
 }
 END_TEST
 
 START_TEST(readers_follow_a_growing_file)
 {
 	make_file("a.npy", "i8", 8);
-	follow((struct job){ .path = "a.npy", .how = (enum tt_wait)_i, .rows = 5000,
-			     .grow = true }, 3);
+	follow((struct job){ .path = "a.npy",
+			     .how = (enum tt_wait)_i,
+			     .rows = 5000,
+			     .grow = true },
+	       3);
 	ck_assert_int_eq(count_entries("."), 1);
 }
 END_TEST
@@ -139,8 +143,11 @@ START_TEST(reader_needs_read_permission_only)
 	make_file("a.npy", "i8", 1000);
 	ck_assert_int_eq(chmod("a.npy", 0644), 0);
 	ck_assert_int_eq(chmod(".", 0711), 0); /* may be searched, not listed */
-	follow((struct job){ .path = "a.npy", .how = TT_WAIT_SLEEP, .rows = 1000,
-			     .drop_root = true }, 2);
+	follow((struct job){ .path = "a.npy",
+			     .how = TT_WAIT_SLEEP,
+			     .rows = 1000,
+			     .drop_root = true },
+	       2);
 }
 END_TEST
 
@@ -339,8 +346,9 @@ END_TEST
 static bool tiny_disk(void)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
-	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mkdir("t", 0777) == 0 &&
-	       mount("none", "t", "tmpfs", 0, "size=1m") == 0 && chdir("t") == 0;
+	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mkdir("t", 0777) == 0 && mount("none", "t", "tmpfs", 0, "size=1m") == 0 &&
+	       chdir("t") == 0;
 }
 
 static int fill_tiny_disk(void *arg)
@@ -422,8 +430,10 @@ static int open_sparse(void *arg)
 	opts.capacity = 100000;
 	MUST(tt_file_create("a.npy", dtype, &opts, NULL) == 0);
 	fd = open("a.npy", O_RDWR | O_CLOEXEC);
-	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 4096, 700000) == 0);
-	MUST(fallocate(open("filler", O_RDWR | O_CREAT | O_CLOEXEC, 0666), 0, 0, 500000) == 0);
+	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, 4096, 700000) ==
+	     0);
+	MUST(fallocate(open("filler", O_RDWR | O_CREAT | O_CLOEXEC, 0666), 0, 0,
+		       500000) == 0);
 	oopts.access = TT_WRITE;
 	MUST(tt_file_open(&file, "a.npy", &oopts, &err) == -ENOSPC);
 	MUST(strstr(err.text, "a.npy"));

@@ -24,7 +24,8 @@ static void save_plain(const char *path, uint64_t n, uint32_t rank, const uint64
 	size_t len;
 	char *bytes;
 
-	ck_assert_int_eq(tti_npy_format(&header, &len, dtype, rank, shape, false, NULL), 0);
+	ck_assert_int_eq(tti_npy_format(&header, &len, dtype, rank, shape, false, NULL),
+			 0);
 	bytes = malloc(len + n * 8);
 	memcpy(bytes, header, len);
 	for (uint64_t i = 0; i < n; i++)
@@ -155,7 +156,8 @@ START_TEST(interrupted_adopt_is_read_and_finished)
 
 	save_plain("a.npy", 4, 1, shape);
 	fd = open("a.npy", O_WRONLY | O_CLOEXEC);
-	ck_assert_int_eq(pwrite(fd, words, tti_tail_format(words, &tail), 128 + 16 * 8), 40);
+	ck_assert_int_eq(pwrite(fd, words, tti_tail_format(words, &tail), 128 + 16 * 8),
+			 40);
 	close(fd);
 	file = open_file("a.npy", TT_READ);
 	ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
@@ -204,7 +206,8 @@ START_TEST(fortran_rows_are_copied_in_c_order)
 	for (int64_t i = 0; i < 2; i++)
 		for (int64_t j = 0; j < 3; j++)
 			for (int64_t k = 0; k < 2; k++)
-				ck_assert_int_eq(rows[(i * 3 + j) * 2 + k], i + 2 * (j + 3 * k));
+				ck_assert_int_eq(rows[(i * 3 + j) * 2 + k],
+						 i + 2 * (j + 3 * k));
 	ck_assert_int_eq(tt_file_copy(file, 1, 1, rows, NULL), 0);
 	ck_assert_int_eq(rows[3], 1 + 2 * (1 + 3 * 1));
 	tt_file_close(file);
@@ -331,7 +334,8 @@ START_TEST(file_of_a_ring_is_left_alone)
 	ck_assert_int_eq(tt_file_clear("r/200.npy", &err), TT_E_UNSUPPORTED);
 	ck_assert_int_eq(tt_file_adopt("r/200.npy", 0, NULL, &err), TT_E_UNSUPPORTED);
 	copts.capacity = 1;
-	ck_assert_int_eq(tt_file_create("r/x.npy", dtype, &copts, &err), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tt_file_create("r/x.npy", dtype, &copts, &err),
+			 TT_E_UNSUPPORTED);
 	tt_dtype_unref(dtype);
 
 	opts.in_ring = true;
@@ -499,10 +503,12 @@ START_TEST(next_writer_mends_and_says_so)
 	fill_file("a.npy", 5);
 	put_word("a.npy", 8, TTI_TAIL_SUPERSEDED);
 	put_word("a.npy", 24, UINT64_C(0x123456789ABFFFF));
-	ck_assert_uint_eq(verify("a.npy"), 1); /* the changing stamp; superseded is legal */
+	ck_assert_uint_eq(verify("a.npy"),
+			  1); /* the changing stamp; superseded is legal */
 	file = open_file("a.npy", TT_READ);
 	ck_assert_int_eq(tt_file_copy_untorn(file, 0, 1, &row, NULL), TT_E_TORN);
-	ck_assert_int_eq(tt_file_wait(file, 5, TT_WAIT_SPIN, 0), 0); /* same inode: go on */
+	ck_assert_int_eq(tt_file_wait(file, 5, TT_WAIT_SPIN, 0),
+			 0); /* same inode: go on */
 	tt_file_close(file);
 	file = open_file("a.npy", TT_WRITE);
 	ck_assert_ptr_nonnull(strstr(tt_file_repaired(file), "resize"));

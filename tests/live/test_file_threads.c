@@ -16,8 +16,9 @@
 
 static struct tti_live open_live(const char *path)
 {
-	const struct tti_live_open args = { .dirfd = AT_FDCWD, .name = path, .path = path,
-					    .writable = true };
+	const struct tti_live_open args = {
+		.dirfd = AT_FDCWD, .name = path, .path = path, .writable = true
+	};
 	struct tti_live live;
 
 	ck_assert_int_eq(tti_live_open(&live, &args, NULL), 0);
@@ -51,7 +52,8 @@ START_TEST(published_rows_are_seen_whole)
 	make_file("a.npy", "i8", ROWS);
 	live = shared = open_live("a.npy");
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_appended, &shared), 0);
+		ck_assert_int_eq(
+			pthread_create(&threads[i], NULL, read_appended, &shared), 0);
 	for (int64_t i = 0; i < ROWS; i++) {
 		ck_assert_int_eq(tti_live_append(&live, &i, 1, false), 0);
 		if (i % 16 == 0)
@@ -96,7 +98,8 @@ START_TEST(changed_rows_are_seen_untorn)
 	ck_assert_int_eq(tti_live_append(&live, row, 1, false), 0);
 	shared = live;
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_changed, &shared), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_changed, &shared),
+				 0);
 	for (uint64_t n = 1; n <= CHANGES; n++) {
 		for (int i = 0; i < 8; i++)
 			row[i] = n;

@@ -130,14 +130,17 @@ int main(void)
 	char path[4096];
 	int failed;
 
-	snprintf(path, sizeof(path), "%s/golden/npyt", getenv("TT_SHARED") ? getenv("TT_SHARED") : "");
+	snprintf(path, sizeof(path), "%s/golden/npyt",
+		 getenv("TT_SHARED") ? getenv("TT_SHARED") : "");
 	if (!getenv("TT_SHARED") || stat(path, &st) < 0) {
-		puts("1..0 # SKIP TT_SHARED does not name the directory of reference files");
+		puts("1..0 # SKIP TT_SHARED does not name the directory of reference "
+		     "files");
 		return EXIT_SUCCESS;
 	}
 	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
 	tcase_add_loop_test(tc, file_of_the_reference_is_read, 0, (int)TTI_LEN(golden));
-	tcase_add_loop_test(tc, file_of_the_reference_is_written_on, 0, (int)TTI_LEN(golden));
+	tcase_add_loop_test(tc, file_of_the_reference_is_written_on, 0,
+			    (int)TTI_LEN(golden));
 	tcase_add_test(tc, values_are_the_reference_s);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
