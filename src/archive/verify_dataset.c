@@ -30,7 +30,7 @@ struct subject {
 	char *where;
 	struct tti_raw raw;
 	struct tti_table table;
-	bool table_known;
+	bool table_known, padded;
 	struct slot *slots;
 	uint64_t *extents; /* of the chunk in each slot, raw.rank a slot */
 	uint64_t slot_count; /* room in both */
@@ -323,8 +323,9 @@ static int check_slot(struct subject *s, struct tti_slot_digester *digester, uin
 	tti_digest_print(want, stored);
 	tti_digest_print(&digest, made);
 	tti_verify_tell(s->v, &place, "its bytes have the digest %s, hash_table says %s (slot %"
-			PRIu64 "%s)", made, stored, slot,
-			s->slots[slot].version ? "" : ", which no version uses");
+			PRIu64 "%s)%s", made, stored, slot,
+			s->slots[slot].version ? "" : ", which no version uses", s->padded ?
+			"; versioned_hdf5 may have hashed other padding than it stored" : "");
 	return TT_OK;
 }
 
@@ -390,11 +391,26 @@ static int check_duplicates(struct subject *s)
 	return TT_OK;
 }
 
+/* versioned_hdf5 hashes the padding of structs as it lies in its memory, then stores a copy
+ * whose padding may differ: of such types a wrong digest need not mean wrong rows. */
+static bool has_padding(struct subject *s)
+{
+	struct tti_h5rows rows;
+	bool padded;
+
+	if (tti_h5type_rows(&rows, s->raw.type, s->raw.rank, s->raw.chunk, NULL, s->where, NULL) < 0)
+		return false;
+	padded = rows.dtype && tt_dtype_has_padding(rows.dtype);
+	tti_h5rows_fini(&rows);
+	return padded;
+}
+
 static int check_all(struct subject *s)
 {
 	int rc = check_chunks_attribute(s);
 
 	check_extents(s);
+	s->padded = has_padding(s);
 	if (rc == TT_OK)
 		rc = read_table(s);
 	for (s->version = 0; s->version < s->v->versions.count && rc == TT_OK; s->version++)

@@ -52,3 +52,5 @@ tests_archive_archive_tool_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_archive_tool_LDADD = $(TEST_LIBS)
 TESTS += tests/archive/golden.t tests/archive/odd_h5py.t
 EXTRA_DIST += tests/archive/golden.t tests/archive/odd_h5py.t
+TESTS += tests/archive/corrupt_h5py.t
+EXTRA_DIST += tests/archive/corrupt_h5py.t
