@@ -27,8 +27,8 @@ void tti_access_note(struct tti_access *access, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	n = len ? snprintf(access->notes + len, room, "; ") : 0;
-	if ((size_t)n < room && vsnprintf(access->notes + len + n, room - (size_t)n, fmt, ap) >=
-					(int)room - n)
+	if ((size_t)n < room && vsnprintf(access->notes + len + n, room - (size_t)n, fmt,
+					  ap) >= (int)room - n)
 		access->notes[len] = '\0';
 	va_end(ap);
 }
@@ -57,30 +57,33 @@ int tti_access_put_in_place(struct tti_access *access, struct tt_error *err)
 
 	if (rc < 0)
 		return tti_fail(err, rc, "%s: %s", access->shown,
-				rc == -EEXIST ? "was made by another process meanwhile" :
-						tt_strerror(rc));
+				rc == -EEXIST ? "was made by another process meanwhile"
+					      : tt_strerror(rc));
 	access->is_new = false;
 	rc = tti_step_fsync_dir(access->dir);
 	return rc < 0 ? tti_fail(err, rc,
-				 "%s: in place, but its directory could not be synced (%s): "
+				 "%s: in place, but its directory could not be synced "
+				 "(%s): "
 				 "whether it survives a power loss is unknown",
-				 access->shown, tt_strerror(rc)) :
-			TT_OK;
+				 access->shown, tt_strerror(rc))
+		      : TT_OK;
 }
 
-static int refuse_network(const struct tti_access *access, const struct tti_driver_opts *opts,
-			  struct tt_error *err)
+static int refuse_network(const struct tti_access *access,
+			  const struct tti_driver_opts *opts, struct tt_error *err)
 {
 	if (opts->force_network_fs || !tti_is_network_fs(access->fd))
 		return TT_OK;
 	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: on a network file system, where its locks do not protect it; copy it "
+			"%s: on a network file system, where its locks do not protect "
+			"it; copy it "
 			"to a local one, or force it when no other machine writes it",
 			access->shown);
 }
 
 /* Both locks of a run.  START_OVER, TT_OK, or TT_E_BUSY once the time is over. */
-static int lock_for_run(struct tti_access *access, int64_t deadline_ns, struct tt_error *err)
+static int lock_for_run(struct tti_access *access, int64_t deadline_ns,
+			struct tt_error *err)
 {
 	const char *name = strrchr(access->path, '/') + 1;
 	int rc = tti_wait_for_lock(tti_try_run_lock, access->fd, deadline_ns);
@@ -111,18 +114,21 @@ static int settle_journal(struct tti_access *access, struct tt_error *err)
 	if (rc == TTI_JOURNAL_STALE) {
 		rc = tti_journal_set_aside(&access->place, aside, err);
 		if (rc == TT_OK)
-			tti_access_note(access,
-					"%s: another program changed it after an interrupted "
-					"commit, which is lost; its journal is kept as %s",
-					access->shown, aside);
+			tti_access_note(
+				access,
+				"%s: another program changed it after an interrupted "
+				"commit, which is lost; its journal is kept as %s",
+				access->shown, aside);
 		return rc;
 	}
 	if (rc == TTI_JOURNAL_PENDING) {
 		rc = tti_journal_apply(&journal, &access->place, err);
 		if (rc < 0)
 			return rc;
-		tti_access_note(access, "%s: an interrupted commit was completed from its journal",
-				access->shown);
+		tti_access_note(
+			access,
+			"%s: an interrupted commit was completed from its journal",
+			access->shown);
 	}
 	return tti_journal_finish(&access->place, err);
 }
@@ -172,7 +178,8 @@ static int open_new(struct tti_access *access, const struct tti_driver_opts *opt
 	if (access->dir < 0)
 		return access->dir;
 	tti_newfile_sweep(access->dir, name);
-	access->fd = tti_newfile_create(access->dir, name, access->temporary, access->shown, err);
+	access->fd = tti_newfile_create(access->dir, name, access->temporary,
+					access->shown, err);
 	if (access->fd < 0)
 		return access->fd;
 	access->is_new = true;
@@ -186,8 +193,8 @@ static int open_new(struct tti_access *access, const struct tti_driver_opts *opt
 
 /* A reader that may write completes a dead run first; one that may not, or that comes while
  * others have the file open, reads through the journal. */
-static void try_to_settle(const struct tti_access *reader, const struct tti_driver_opts *opts,
-			  struct tti_access *settled)
+static void try_to_settle(const struct tti_access *reader,
+			  const struct tti_driver_opts *opts, struct tti_access *settled)
 {
 	*settled = (struct tti_access)TTI_ACCESS_EMPTY;
 	if (faccessat(reader->dir, reader->place.name, F_OK, 0) < 0)
@@ -207,15 +214,17 @@ static int look_through(struct tti_access *access, struct tt_error *err)
 		return rc;
 	access->read_through = rc == TTI_JOURNAL_PENDING;
 	if (rc == TTI_JOURNAL_PENDING)
-		tti_access_note(access,
-				"%s: an interrupted commit is read from its journal, which this "
-				"process may not apply now",
-				access->shown);
+		tti_access_note(
+			access,
+			"%s: an interrupted commit is read from its journal, which this "
+			"process may not apply now",
+			access->shown);
 	else
 		tti_journal_free(&access->journal);
 	if (rc == TTI_JOURNAL_STALE)
 		tti_access_note(access,
-				"%s: its journal %s is stale: another program changed the archive "
+				"%s: its journal %s is stale: another program changed "
+				"the archive "
 				"after an interrupted commit, which is lost",
 				access->shown, access->place.name);
 	return TT_OK;
@@ -260,7 +269,8 @@ static int resolve(char **out, const char *path, bool *there_out, struct tt_erro
 		return tti_fail_sys(err, -errno, path, NULL);
 	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return tti_fail(err, -ENOENT, "%s: a symbolic link to nothing", path);
-	dir = slash ? strndup(path, (size_t)(slash - path) + (slash == path)) : strdup(".");
+	dir = slash ? strndup(path, (size_t)(slash - path) + (slash == path))
+		    : strdup(".");
 	real = dir ? realpath(dir, NULL) : NULL;
 	if (!real)
 		return tti_fail_sys(err, -errno, path, NULL);
@@ -289,8 +299,9 @@ static int open_once(struct tti_access *access, const char *path,
 	return open_for_run(access, opts, deadline_ns, err);
 }
 
-int tti_access_open(struct tti_access *access, const char *path, enum tti_driver_mode mode,
-		    const struct tti_driver_opts *opts, struct tt_error *err)
+int tti_access_open(struct tti_access *access, const char *path,
+		    enum tti_driver_mode mode, const struct tti_driver_opts *opts,
+		    struct tt_error *err)
 {
 	int64_t deadline = tti_deadline_ns(opts->apply_wait_ns);
 	int rc;
@@ -301,8 +312,8 @@ int tti_access_open(struct tti_access *access, const char *path, enum tti_driver
 	while ((rc = open_once(access, path, opts, deadline, err)) == START_OVER) {
 		let_go(access);
 		if (tti_clock_monotonic_ns() > deadline)
-			return tti_fail(err, TT_E_BUSY, "%s: it is being replaced again and again",
-					path);
+			return tti_fail(err, TT_E_BUSY,
+					"%s: it is being replaced again and again", path);
 	}
 	if (rc < 0)
 		tti_access_close(access);

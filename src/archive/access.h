@@ -17,19 +17,23 @@
 struct tti_access {
 	int fd, dir;
 	enum tti_driver_mode mode;
-	bool is_new; /* fd is the temporary file, not yet in place */
-	char *path;  /* real path, also of a file that is not there yet */
+	bool is_new;	   /* fd is the temporary file, not yet in place */
+	char *path;	   /* real path, also of a file that is not there yet */
 	const char *shown; /* as the caller gave it, for messages; not owned */
 	char temporary[256];
 	char notes[1024];
 	struct tti_journal_place place; /* of the journal */
-	struct tti_journal journal;	/* READ: pending, not applied: to be read through */
+	struct tti_journal journal; /* READ: pending, not applied: to be read through */
 	bool read_through;
 };
-#define TTI_ACCESS_EMPTY { .fd = -1, .dir = -1, .journal = TTI_JOURNAL_EMPTY }
+#define TTI_ACCESS_EMPTY \
+	{ \
+		.fd = -1, .dir = -1, .journal = TTI_JOURNAL_EMPTY \
+	}
 
-int tti_access_open(struct tti_access *access, const char *path, enum tti_driver_mode mode,
-		    const struct tti_driver_opts *opts, struct tt_error *err);
+int tti_access_open(struct tti_access *access, const char *path,
+		    enum tti_driver_mode mode, const struct tti_driver_opts *opts,
+		    struct tt_error *err);
 /* Drops the locks; removes a new file that was not put in place.  Accepts an empty one. */
 void tti_access_close(struct tti_access *access);
 

@@ -14,7 +14,8 @@
 
 static int start_io(struct tti_driver *driver, struct tt_error *err)
 {
-	struct tti_io_opts opts = { .kind = driver->opts.io, .depth = driver->opts.io_depth,
+	struct tti_io_opts opts = { .kind = driver->opts.io,
+				    .depth = driver->opts.io_depth,
 				    .direct = true };
 	struct tti_access *access = &driver->access;
 	int rc;
@@ -49,7 +50,8 @@ static int reserve(struct tti_driver *driver, uint64_t end, struct tt_error *err
 	rc = fallocate(fd, 0, (off_t)driver->reserved, (off_t)(ahead - driver->reserved));
 	if (rc < 0 && (errno == ENOSPC || errno == EFBIG)) {
 		ahead = end;
-		rc = fallocate(fd, 0, (off_t)driver->reserved, (off_t)(end - driver->reserved));
+		rc = fallocate(fd, 0, (off_t)driver->reserved,
+			       (off_t)(end - driver->reserved));
 	}
 	if (rc < 0 && errno != EOPNOTSUPP)
 		return tti_fail_space(err, -errno, driver->access.shown, fd,
@@ -62,8 +64,10 @@ static int hand_over(struct tti_driver *driver, const struct tti_driver_chunk *c
 		     struct tt_error *err)
 {
 	/* the engine only reads from it */
-	struct tti_io_block block = { .bytes = (void *)(uintptr_t)chunk->bytes, .n = chunk->n,
-				      .offset = driver->seen_address, .done = chunk->done,
+	struct tti_io_block block = { .bytes = (void *)(uintptr_t)chunk->bytes,
+				      .n = chunk->n,
+				      .offset = driver->seen_address,
+				      .done = chunk->done,
 				      .ctx = chunk->ctx };
 	int rc;
 
@@ -76,8 +80,9 @@ static int hand_over(struct tti_driver *driver, const struct tti_driver_chunk *c
 	if (rc < 0)
 		return rc;
 	rc = tti_io_write(driver->io, &block);
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd, block.n) :
-			TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd,
+				       block.n)
+		      : TT_OK;
 }
 
 int tti_driver_put_chunk(struct tti_driver *driver, const struct tti_driver_chunk *chunk,
@@ -88,21 +93,23 @@ int tti_driver_put_chunk(struct tti_driver *driver, const struct tti_driver_chun
 	TTI_H5_QUIET;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run",
+				driver->access.shown);
 	rc = start_io(driver, err);
 	if (rc < 0)
 		return rc;
 	driver->expected = chunk->bytes;
 	driver->seen = driver->in_overlay = false;
-	wrote = H5Dwrite_chunk(chunk->dataset, H5P_DEFAULT, chunk->filter_mask, chunk->offset,
-			       chunk->n, chunk->bytes);
+	wrote = H5Dwrite_chunk(chunk->dataset, H5P_DEFAULT, chunk->filter_mask,
+			       chunk->offset, chunk->n, chunk->bytes);
 	driver->expected = NULL;
 	if (wrote < 0)
 		return tti_driver_fail(driver, err, TT_E_DAMAGED, "chunk");
 	if (!driver->seen || driver->seen_bytes != chunk->n)
-		return tti_fail(err, TT_E_MISUSE,
-				"%s: libhdf5 did not write the chunk's %zu bytes as they are",
-				driver->access.shown, chunk->n);
+		return tti_fail(
+			err, TT_E_MISUSE,
+			"%s: libhdf5 did not write the chunk's %zu bytes as they are",
+			driver->access.shown, chunk->n);
 	if (address_out)
 		*address_out = driver->seen_address;
 	return hand_over(driver, chunk, err);
@@ -117,7 +124,9 @@ int tti_driver_drain(struct tti_driver *driver, struct tt_error *err)
 {
 	int rc = driver->io ? tti_io_drain(driver->io) : TT_OK;
 
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd, 0) : TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, driver->access.fd,
+				       0)
+		      : TT_OK;
 }
 
 int tti_driver_watch(struct tti_driver *driver, haddr_t address, struct tt_error *err)
@@ -125,12 +134,14 @@ int tti_driver_watch(struct tti_driver *driver, haddr_t address, struct tt_error
 	int rc;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run",
+				driver->access.shown);
 	rc = tti_overlay_watch(&driver->overlay, address + driver->superblock.address);
 	return rc < 0 ? tti_fail_sys(err, rc, driver->access.shown, NULL) : TT_OK;
 }
 
-static herr_t read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *mask, void *bytes)
+static herr_t read_chunk(hid_t dataset, const hsize_t *offset, uint32_t *mask,
+			 void *bytes)
 {
 #if H5_VERSION_GE(2, 0, 0)
 	size_t room = SIZE_MAX; /* the driver writes nothing there */
@@ -167,7 +178,8 @@ int tti_driver_probe(struct tti_driver *driver, hid_t dataset, const hsize_t *of
 	driver->expected = NULL;
 	if (got >= 0 && driver->seen) {
 		*out = (struct tti_chunk_place){ .address = driver->seen_address,
-						 .n = driver->seen_bytes, .filter_mask = mask };
+						 .n = driver->seen_bytes,
+						 .filter_mask = mask };
 		return TT_OK;
 	}
 	if (driver->failed == TT_OK && is_not_stored(dataset, offset)) {

@@ -52,16 +52,19 @@ static int extend(struct tti_driver *driver, const struct tti_journal *journal,
 	}
 	if (rc == TT_OK)
 		rc = tti_step_truncate(fd, tti_max_u64(end, driver->disk_size));
-	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, fd, missing) : TT_OK;
+	return rc < 0 ? tti_fail_space(err, rc, driver->access.shown, fd, missing)
+		      : TT_OK;
 }
 
 /* All bytes of chunks on disk, then the pages of the overlay over them, composed. */
-static int compose(struct tti_driver *driver, struct tti_journal *journal, struct tt_error *err)
+static int compose(struct tti_driver *driver, struct tti_journal *journal,
+		   struct tt_error *err)
 {
 	int rc = tti_driver_drain(driver, err);
 
 	tti_io_close(&driver->io);
-	tti_lock_put_pid(driver->access.fd); /* the engine's second descriptor took it along */
+	tti_lock_put_pid(
+		driver->access.fd); /* the engine's second descriptor took it along */
 	if (rc == TT_OK)
 		rc = tti_driver_find_superblock(driver, err);
 	if (rc == TT_OK)
@@ -100,14 +103,16 @@ static void apply(struct tti_driver *driver, const struct tti_journal *journal)
 
 	driver->applied = rc == TT_OK;
 	if (rc < 0) {
-		tti_access_note(access,
-				"committed, but not applied to the file yet, which the next "
-				"command does (%s)",
-				why.text);
+		tti_access_note(
+			access,
+			"committed, but not applied to the file yet, which the next "
+			"command does (%s)",
+			why.text);
 		return;
 	}
 	if (tti_journal_finish(&access->place, &why) < 0)
-		tti_access_note(access, "committed; its journal is still there (%s)", why.text);
+		tti_access_note(access, "committed; its journal is still there (%s)",
+				why.text);
 }
 
 static int commit_old(struct tti_driver *driver, struct tti_journal *journal,
@@ -130,9 +135,10 @@ static int commit_old(struct tti_driver *driver, struct tti_journal *journal,
 	driver->disk_size = journal->head.end_after;
 	driver->reserved = 0;
 	if (rc < 0)
-		return tti_fail_in(err, rc,
-				   "the outcome of the commit is unknown, the next command that "
-				   "opens the archive tells");
+		return tti_fail_in(
+			err, rc,
+			"the outcome of the commit is unknown, the next command that "
+			"opens the archive tells");
 	apply(driver, journal);
 	return TT_OK;
 }
@@ -151,7 +157,8 @@ static void reopen(struct tti_driver *driver, struct tti_journal *journal)
 	if (rc == TT_OK)
 		rc = tti_driver_open_file(driver, H5F_ACC_RDONLY, &why);
 	if (rc < 0)
-		tti_access_note(&driver->access, "committed, but it cannot be read back (%s)",
+		tti_access_note(&driver->access,
+				"committed, but it cannot be read back (%s)",
 				why.code ? why.text : tt_strerror(rc));
 }
 
@@ -162,15 +169,16 @@ int tti_driver_commit(struct tti_driver *driver, struct tt_error *err)
 	TTI_H5_QUIET;
 
 	if (driver->phase != TTI_PHASE_RUN)
-		return tti_fail(err, TT_E_MISUSE, "%s: not in a run", driver->access.shown);
+		return tti_fail(err, TT_E_MISUSE, "%s: not in a run",
+				driver->access.shown);
 	rc = finish_hdf5(driver, err);
 	if (rc == TT_E_MISUSE)
 		return rc;
 	if (rc == TT_OK)
 		rc = compose(driver, &journal, err);
 	if (rc == TT_OK)
-		rc = driver->access.is_new ? commit_new(driver, &journal, err) :
-					     commit_old(driver, &journal, err);
+		rc = driver->access.is_new ? commit_new(driver, &journal, err)
+					   : commit_old(driver, &journal, err);
 	if (rc < 0) {
 		tti_driver_abort(driver);
 		return rc;

@@ -49,9 +49,10 @@ int tti_hasher_new(struct tti_hasher **out, struct tt_error *err)
 		return tti_fail(err, -ENOMEM, "SHA-256: out of memory");
 	hasher->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 	if (!hasher->sha256)
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"SHA-256: libcrypto offers no SHA256; see its configuration "
-				"(openssl.cnf)");
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"SHA-256: libcrypto offers no SHA256; see its configuration "
+			"(openssl.cnf)");
 	hasher->state = EVP_MD_CTX_new();
 	if (!hasher->state)
 		return tti_fail(err, -ENOMEM, "SHA-256: out of memory");
@@ -114,8 +115,8 @@ int tti_hasher_end(struct tti_hasher *hasher, unsigned rank, const uint64_t *sha
 	return EVP_DigestFinal_ex(hasher->state, out->b, NULL) == 1 ? TT_OK : -EIO;
 }
 
-int tti_digest_chunk(struct tti_hasher *hasher, const void *bytes, size_t n, unsigned rank,
-		     const uint64_t *shape, struct tti_digest *out)
+int tti_digest_chunk(struct tti_hasher *hasher, const void *bytes, size_t n,
+		     unsigned rank, const uint64_t *shape, struct tti_digest *out)
 {
 	int rc = tti_hasher_begin(hasher);
 
@@ -149,7 +150,7 @@ int tti_digest_box(struct tti_hasher *hasher, const void *bytes,
 	int rc = tti_hasher_begin(hasher);
 
 	if (rc == TT_OK)
-		rc = box->rank == 0 ? tti_hasher_update(hasher, bytes, box->element_bytes) :
-				      add_axis(hasher, box, 0, bytes);
+		rc = box->rank == 0 ? tti_hasher_update(hasher, bytes, box->element_bytes)
+				    : add_axis(hasher, box, 0, bytes);
 	return rc < 0 ? rc : tti_hasher_end(hasher, box->rank, box->extent, out);
 }

@@ -13,7 +13,8 @@
 #include "archive/driver_state.h"
 #include "archive/step.h"
 
-int tti_driver_read_below(struct tti_driver *driver, uint64_t address, void *bytes, size_t n)
+int tti_driver_read_below(struct tti_driver *driver, uint64_t address, void *bytes,
+			  size_t n)
 {
 	char *at = bytes;
 
@@ -55,7 +56,8 @@ static int read_seen(void *ctx, uint64_t address, void *bytes, size_t n)
 
 int tti_driver_find_superblock(struct tti_driver *driver, struct tt_error *err)
 {
-	int rc = tti_superblock_find(&driver->superblock, driver->eof, read_seen, driver, err);
+	int rc = tti_superblock_find(&driver->superblock, driver->eof, read_seen, driver,
+				     err);
 
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", driver->access.shown);
@@ -67,10 +69,11 @@ static int check_length(struct tti_driver *driver, struct tt_error *err)
 	int rc = tti_driver_find_superblock(driver, err);
 
 	if (rc == TT_OK && driver->superblock.end > driver->eof)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: truncated: it has %llu bytes, its HDF5 superblock says %llu",
-				driver->access.shown, (unsigned long long)driver->eof,
-				(unsigned long long)driver->superblock.end);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: truncated: it has %llu bytes, its HDF5 superblock says %llu",
+			driver->access.shown, (unsigned long long)driver->eof,
+			(unsigned long long)driver->superblock.end);
 	return rc;
 }
 
@@ -110,8 +113,8 @@ static int prepare(struct tti_driver *driver, struct tt_error *err)
 	return rc;
 }
 
-static int open_driver(struct tti_driver *driver, const char *path, enum tti_driver_mode mode,
-		       struct tt_error *err)
+static int open_driver(struct tti_driver *driver, const char *path,
+		       enum tti_driver_mode mode, struct tt_error *err)
 {
 	int rc;
 
@@ -126,8 +129,8 @@ static int open_driver(struct tti_driver *driver, const char *path, enum tti_dri
 	if (rc < 0)
 		return rc;
 	driver->phase = mode == TTI_DRIVER_READ ? TTI_PHASE_READ : TTI_PHASE_RUN;
-	return tti_driver_open_file(driver,
-				    mode == TTI_DRIVER_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, err);
+	return tti_driver_open_file(
+		driver, mode == TTI_DRIVER_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, err);
 }
 
 int tti_driver_open(struct tti_driver **out, const char *path, enum tti_driver_mode mode,
@@ -221,7 +224,8 @@ bool tti_driver_is_applied(const struct tti_driver *driver)
 	return driver->applied;
 }
 
-int tti_driver_fail(struct tti_driver *driver, struct tt_error *err, int code, const char *what)
+int tti_driver_fail(struct tti_driver *driver, struct tt_error *err, int code,
+		    const char *what)
 {
 	int failed = driver->failed;
 
@@ -239,10 +243,11 @@ int tti_driver_pread(struct tti_driver *driver, uint64_t address, void *bytes, s
 	int rc;
 
 	if (address > driver->eof || n > driver->eof - address)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: %zu bytes at %llu lie past the end of the file, %llu",
-				driver->access.shown, n, (unsigned long long)address,
-				(unsigned long long)driver->eof);
+		return tti_fail(
+			err, TT_E_DAMAGED,
+			"%s: %zu bytes at %llu lie past the end of the file, %llu",
+			driver->access.shown, n, (unsigned long long)address,
+			(unsigned long long)driver->eof);
 	rc = read_seen(driver, address, bytes, n);
 	return rc < 0 ? tti_fail_sys(err, rc, driver->access.shown, "read") : TT_OK;
 }

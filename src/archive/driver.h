@@ -69,7 +69,8 @@ struct tti_driver_chunk {
 	uint32_t filter_mask;
 	const void *bytes; /* as they stand in the file, filters applied */
 	size_t n;
-	tti_io_done_fn *done; /* bytes are free again; may be NULL; may run before the return */
+	tti_io_done_fn
+		*done; /* bytes are free again; may be NULL; may run before the return */
 	void *ctx;
 };
 /* Where the chunk lies in the file is returned by *address_out (may be NULL).  On an error the
@@ -99,7 +100,8 @@ bool tti_driver_is_applied(const struct tti_driver *driver);
 /* ---- Reading around libhdf5 ---- */
 
 struct tti_chunk_place {
-	uint64_t address; /* in the file; TTI_NO_ADDRESS: not stored, reads as fill value */
+	uint64_t
+		address; /* in the file; TTI_NO_ADDRESS: not stored, reads as fill value */
 	uint64_t n;
 	uint32_t filter_mask;
 };

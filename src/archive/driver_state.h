@@ -33,7 +33,7 @@ struct tti_driver {
 	uint64_t eof;		/* where the file ends for libhdf5 */
 	uint64_t committed_end; /* of allocation; 0 in a new file */
 	uint64_t disk_size;	/* when the run began: an abort goes back to it */
-	uint64_t reserved;	/* space is allocated up to here; 0 before the first chunk */
+	uint64_t reserved; /* space is allocated up to here; 0 before the first chunk */
 	struct tti_superblock superblock;
 	bool applied;
 
@@ -56,7 +56,8 @@ int tti_vfd_attach(struct tti_driver *driver, struct tt_error *err);
 void tti_vfd_detach(struct tti_driver *driver);
 
 /* driver.c */
-int tti_driver_read_below(struct tti_driver *driver, uint64_t address, void *bytes, size_t n);
+int tti_driver_read_below(struct tti_driver *driver, uint64_t address, void *bytes,
+			  size_t n);
 int tti_driver_find_superblock(struct tti_driver *driver, struct tt_error *err);
 int tti_driver_open_file(struct tti_driver *driver, unsigned flags, struct tt_error *err);
 /* Give up the run: nothing of it reaches the archive any more. */

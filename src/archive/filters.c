@@ -42,10 +42,11 @@ int tti_pipeline_choose(struct tti_pipeline *out, const struct tti_filter_choice
 			size_t element_bytes, size_t chunk_bytes, struct tt_error *err)
 {
 	if (chunk_bytes == 0 || chunk_bytes > MOST_CHUNK_BYTES)
-		return tti_fail(err, TT_E_RANGE,
-				"a chunk of %zu bytes: HDF5 holds 1 to %llu; choose another "
-				"number of rows a chunk",
-				chunk_bytes, (unsigned long long)MOST_CHUNK_BYTES);
+		return tti_fail(
+			err, TT_E_RANGE,
+			"a chunk of %zu bytes: HDF5 holds 1 to %llu; choose another "
+			"number of rows a chunk",
+			chunk_bytes, (unsigned long long)MOST_CHUNK_BYTES);
 	if (choice->filter == TT_FILTER_GZIP &&
 	    (choice->gzip_level < 0 || choice->gzip_level > 9))
 		return tti_fail(err, TT_E_RANGE, "gzip level %d: give 0 to 9",
@@ -59,20 +60,24 @@ int tti_pipeline_choose(struct tti_pipeline *out, const struct tti_filter_choice
 	else if (choice->filter == TT_FILTER_GZIP)
 		add_one_value(out, H5Z_FILTER_DEFLATE, (unsigned)choice->gzip_level);
 	else if (choice->filter != TT_FILTER_NONE)
-		return tti_fail(err, TT_E_RANGE, "filter %d is not known", (int)choice->filter);
+		return tti_fail(err, TT_E_RANGE, "filter %d is not known",
+				(int)choice->filter);
 	return TT_OK;
 }
 
-static int get_filter(struct tti_filter *out, hid_t dcpl, unsigned i, struct tt_error *err)
+static int get_filter(struct tti_filter *out, hid_t dcpl, unsigned i,
+		      struct tt_error *err)
 {
 	size_t count = TTI_FILTER_VALUES;
-	H5Z_filter_t id = H5Pget_filter2(dcpl, i, &out->flags, &count, out->values, 0, NULL, NULL);
+	H5Z_filter_t id =
+		H5Pget_filter2(dcpl, i, &out->flags, &count, out->values, 0, NULL, NULL);
 
 	if (id < 0)
 		return tti_h5_fail(err, TT_E_DAMAGED, NULL, "filter pipeline");
 	out->id = id;
 	/* libhdf5 gives the true number, which may be more than there was room for */
-	out->value_count = (unsigned)(count < TTI_FILTER_VALUES ? count : TTI_FILTER_VALUES);
+	out->value_count =
+		(unsigned)(count < TTI_FILTER_VALUES ? count : TTI_FILTER_VALUES);
 	return TT_OK;
 }
 
@@ -88,8 +93,9 @@ int tti_pipeline_get(struct tti_pipeline *out, hid_t dcpl, size_t element_bytes,
 	if (count < 0)
 		return tti_h5_fail(err, TT_E_DAMAGED, NULL, "filter pipeline");
 	if (count > TTI_MAX_FILTERS)
-		return tti_fail(err, TT_E_DAMAGED, "filter pipeline: %d filters, HDF5 has at most %d",
-				count, TTI_MAX_FILTERS);
+		return tti_fail(err, TT_E_DAMAGED,
+				"filter pipeline: %d filters, HDF5 has at most %d", count,
+				TTI_MAX_FILTERS);
 	for (int i = 0; i < count; i++) {
 		rc = get_filter(&out->filters[i], dcpl, (unsigned)i, err);
 		if (rc < 0)
@@ -99,7 +105,8 @@ int tti_pipeline_get(struct tti_pipeline *out, hid_t dcpl, size_t element_bytes,
 	return TT_OK;
 }
 
-int tti_pipeline_put(const struct tti_pipeline *pipeline, hid_t dcpl, struct tt_error *err)
+int tti_pipeline_put(const struct tti_pipeline *pipeline, hid_t dcpl,
+		     struct tt_error *err)
 {
 	int rc;
 	TTI_H5_QUIET;
@@ -112,7 +119,8 @@ int tti_pipeline_put(const struct tti_pipeline *pipeline, hid_t dcpl, struct tt_
 			return rc;
 		if (H5Pset_filter(dcpl, filter->id, filter->flags, filter->value_count,
 				  filter->values) < 0)
-			return tti_h5_fail(err, TT_E_UNSUPPORTED, NULL, "filter pipeline");
+			return tti_h5_fail(err, TT_E_UNSUPPORTED, NULL,
+					   "filter pipeline");
 	}
 	return TT_OK;
 }
@@ -157,13 +165,15 @@ int tti_pipeline_encode(const struct tti_pipeline *pipeline, struct tti_codec *c
 			   (stage.filter->flags & H5Z_FLAG_OPTIONAL)) {
 			out->mask |= UINT32_C(1) << i;
 		} else {
-			return tti_fail(err, rc == TTI_STAGE_NO_GAIN ? TT_E_UNSUPPORTED : rc,
+			return tti_fail(err,
+					rc == TTI_STAGE_NO_GAIN ? TT_E_UNSUPPORTED : rc,
 					"filter %d cannot encode a chunk of %zu bytes",
 					stage.filter->id, stage.n);
 		}
 	}
 	if (out->n > MOST_CHUNK_BYTES)
-		return tti_fail(err, TT_E_RANGE, "a filtered chunk of %zu bytes does not fit HDF5",
+		return tti_fail(err, TT_E_RANGE,
+				"a filtered chunk of %zu bytes does not fit HDF5",
 				out->n);
 	return TT_OK;
 }
@@ -191,8 +201,8 @@ static int decode_filters(const struct tti_pipeline *pipeline, struct tti_codec 
 		rc = tti_stage_decode(codec, &stage);
 		if (rc < 0)
 			return tti_fail(err, rc, "filter %d: %s (%zu bytes stored)",
-					stage.filter->id, tti_stage_words(rc, stage.filter->id),
-					stage.n);
+					stage.filter->id,
+					tti_stage_words(rc, stage.filter->id), stage.n);
 		at->bytes = stage.out;
 		at->n = stage.out_n;
 	}
@@ -200,21 +210,23 @@ static int decode_filters(const struct tti_pipeline *pipeline, struct tti_codec 
 }
 
 int tti_pipeline_decode(const struct tti_pipeline *pipeline, struct tti_codec *codec,
-			const struct tti_encoded *stored, void *chunk, struct tt_error *err)
+			const struct tti_encoded *stored, void *chunk,
+			struct tt_error *err)
 {
 	struct tti_encoded at = *stored;
 	int rc = tti_pipeline_supported(pipeline, stored->mask, err);
 
 	if (rc == TT_OK)
-		rc = tti_codec_grow(codec, tti_max_u64(pipeline->chunk_bytes, stored->n), err);
+		rc = tti_codec_grow(codec, tti_max_u64(pipeline->chunk_bytes, stored->n),
+				    err);
 	if (rc == TT_OK)
 		rc = decode_filters(pipeline, codec, &at, chunk, err);
 	if (rc < 0)
 		return rc;
 	if (at.n != pipeline->chunk_bytes)
 		return tti_fail(err, TT_E_DAMAGED,
-				"a chunk of %zu bytes decodes to %zu, %zu are expected", stored->n,
-				at.n, pipeline->chunk_bytes);
+				"a chunk of %zu bytes decodes to %zu, %zu are expected",
+				stored->n, at.n, pipeline->chunk_bytes);
 	if (at.bytes != chunk)
 		memcpy(chunk, at.bytes, at.n);
 	return TT_OK;

@@ -43,7 +43,8 @@ int tti_pipeline_choose(struct tti_pipeline *out, const struct tti_filter_choice
 int tti_pipeline_get(struct tti_pipeline *out, hid_t dcpl, size_t element_bytes,
 		     size_t chunk_bytes, struct tt_error *err);
 /* Put it into a creation property list (LZF gets registered first). */
-int tti_pipeline_put(const struct tti_pipeline *pipeline, hid_t dcpl, struct tt_error *err);
+int tti_pipeline_put(const struct tti_pipeline *pipeline, hid_t dcpl,
+		     struct tt_error *err);
 
 /* TT_OK when all filters that mask does not skip can be run here; else TT_E_UNSUPPORTED
  * naming the filter's id.  mask 0: all of them.  libhdf5 with a plugin may still do it. */
@@ -72,6 +73,7 @@ int tti_pipeline_encode(const struct tti_pipeline *pipeline, struct tti_codec *c
 /* stored (as in the file) to exactly chunk_bytes at chunk.  TT_E_DAMAGED: the bytes are not
  * what the pipeline makes (too short, bad checksum, broken stream); TT_E_UNSUPPORTED. */
 int tti_pipeline_decode(const struct tti_pipeline *pipeline, struct tti_codec *codec,
-			const struct tti_encoded *stored, void *chunk, struct tt_error *err);
+			const struct tti_encoded *stored, void *chunk,
+			struct tt_error *err);
 
 #endif

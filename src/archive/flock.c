@@ -69,7 +69,8 @@ static pid_t pid_of_line(char *line, const char *file)
 		if (i == 4 && !tti_parse_u64(word, strlen(word), &pid))
 			return 0;
 		if (i == 5)
-			return strcmp(word, file) == 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+			return strcmp(word, file) == 0 && pid <= INT32_MAX ? (pid_t)pid
+									   : 0;
 		i++;
 	}
 	return 0;
@@ -102,9 +103,11 @@ int tti_fail_busy(struct tt_error *err, const char *path, int fd)
 	if (pid == 0)
 		pid = flock_holder(fd);
 	if (pid == getpid())
-		return tti_fail(err, TT_E_BUSY, "%s: being written by this process", path);
+		return tti_fail(err, TT_E_BUSY, "%s: being written by this process",
+				path);
 	if (pid == 0)
-		return tti_fail(err, TT_E_BUSY, "%s: being written by another process", path);
+		return tti_fail(err, TT_E_BUSY, "%s: being written by another process",
+				path);
 	return tti_fail(err, TT_E_BUSY, "%s: being written by pid %d", path, (int)pid);
 }
 
@@ -114,7 +117,8 @@ int tti_fail_in_use(struct tt_error *err, const char *path, int fd)
 
 	if (pid == 0)
 		return tti_fail(err, TT_E_BUSY,
-				"%s: open in another program, which must close it first", path);
-	return tti_fail(err, TT_E_BUSY, "%s: open in pid %d, which must close it first", path,
-			(int)pid);
+				"%s: open in another program, which must close it first",
+				path);
+	return tti_fail(err, TT_E_BUSY, "%s: open in pid %d, which must close it first",
+			path, (int)pid);
 }

@@ -31,7 +31,8 @@ struct tti_h5_quiet {
 struct tti_h5_quiet tti_h5_quiet_begin(void);
 void tti_h5_quiet_end(struct tti_h5_quiet *quiet);
 #define TTI_H5_QUIET \
-	TTI_CLEANUP(tti_h5_quiet_end) struct tti_h5_quiet tti_quiet_ = tti_h5_quiet_begin(); \
+	TTI_CLEANUP(tti_h5_quiet_end) \
+	struct tti_h5_quiet tti_quiet_ = tti_h5_quiet_begin(); \
 	(void)tti_quiet_
 
 /* "path: what: the innermost description on libhdf5's error stack"; clears the stack.

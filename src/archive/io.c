@@ -14,7 +14,7 @@
 #include "archive/step.h"
 
 #define DEFAULT_DEPTH 16u
-#define MOST_DEPTH    1024u
+#define MOST_DEPTH 1024u
 
 struct tti_io {
 	const struct tti_io_engine *engine;
@@ -47,17 +47,18 @@ static int open_engine(struct tti_io *io, const char *path, enum tt_archive_io k
 		if (rc == TT_OK)
 			return rc;
 		if (kind == TT_IO_URING)
-			return tti_fail(err, TT_E_UNSUPPORTED,
-					"%s: io_uring is refused here (%s); choose threads", path,
-					tt_strerror(rc));
+			return tti_fail(
+				err, TT_E_UNSUPPORTED,
+				"%s: io_uring is refused here (%s); choose threads", path,
+				tt_strerror(rc));
 	}
 	io->engine = &tti_io_threads;
 	rc = io->engine->open(&io->state, io->depth);
 	return rc < 0 ? tti_fail_sys(err, rc, path, "starting io threads") : TT_OK;
 }
 
-int tti_io_open(struct tti_io **out, int fd, const char *path, const struct tti_io_opts *opts,
-		struct tt_error *err)
+int tti_io_open(struct tti_io **out, int fd, const char *path,
+		const struct tti_io_opts *opts, struct tt_error *err)
 {
 	tti_auto_io *io = calloc(1, sizeof(*io));
 	int rc;
@@ -66,9 +67,9 @@ int tti_io_open(struct tti_io **out, int fd, const char *path, const struct tti_
 		return tti_fail_sys(err, -ENOMEM, path, NULL);
 	io->fd = fd;
 	io->direct_fd = opts->direct ? open_direct(fd) : -1;
-	io->depth = opts->depth == 0	      ? DEFAULT_DEPTH :
-		    opts->depth > MOST_DEPTH ? MOST_DEPTH :
-						opts->depth;
+	io->depth = opts->depth == 0	       ? DEFAULT_DEPTH
+		    : opts->depth > MOST_DEPTH ? MOST_DEPTH
+					       : opts->depth;
 	io->requests = calloc(io->depth, sizeof(*io->requests));
 	if (!io->requests)
 		return tti_fail_sys(err, -ENOMEM, path, NULL);
@@ -199,7 +200,8 @@ static int submit(struct tti_io *io, const struct tti_io_block *block, bool is_w
 		return io->first_error;
 	if (block->offset > INT64_MAX || block->n > INT64_MAX - block->offset)
 		return -EOVERFLOW;
-	rc = is_write ? tti_step_submit(io->fd, block->bytes, block->n, block->offset) : TT_OK;
+	rc = is_write ? tti_step_submit(io->fd, block->bytes, block->n, block->offset)
+		      : TT_OK;
 	while (rc >= 0 && !io->free)
 		rc = tti_io_reap(io, true);
 	if (rc < 0)
@@ -208,8 +210,11 @@ static int submit(struct tti_io *io, const struct tti_io_block *block, bool is_w
 		return io->first_error; /* of one that was waited for */
 	request = io->free;
 	io->free = request->next;
-	*request = (struct tti_io_request){ .block = *block, .is_write = is_write, .fd = io->fd };
-	if (io->direct_fd >= 0 && !io->direct_refused && block->n > 0 && is_aligned(block)) {
+	*request = (struct tti_io_request){ .block = *block,
+					    .is_write = is_write,
+					    .fd = io->fd };
+	if (io->direct_fd >= 0 && !io->direct_refused && block->n > 0 &&
+	    is_aligned(block)) {
 		request->is_direct = true;
 		request->fd = io->direct_fd;
 	}

@@ -42,8 +42,8 @@ struct tti_io_opts {
 };
 
 /* fd stays the caller's and must outlive the handle; path is for messages. */
-int tti_io_open(struct tti_io **out, int fd, const char *path, const struct tti_io_opts *opts,
-		struct tt_error *err);
+int tti_io_open(struct tti_io **out, int fd, const char *path,
+		const struct tti_io_opts *opts, struct tt_error *err);
 /* Waits for what is in flight (callbacks run), then frees.  Accepts NULL inside. */
 void tti_io_close(struct tti_io **io);
 #define tti_auto_io TTI_CLEANUP(tti_io_close) struct tti_io

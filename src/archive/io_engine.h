@@ -11,7 +11,7 @@ struct tti_io_request {
 	struct tti_io_block block;
 	bool is_write, is_direct;
 	int fd;
-	size_t moved; /* of block.n, by earlier attempts */
+	size_t moved;	/* of block.n, by earlier attempts */
 	ssize_t result; /* of this attempt: bytes, or a negated errno */
 	struct tti_io_request *next;
 };

@@ -25,8 +25,9 @@ static ssize_t attempt(const struct tti_io_request *request)
 {
 	size_t n = tti_io_attempt(request);
 	off_t offset = (off_t)(request->block.offset + request->moved);
-	ssize_t moved = request->is_write ? pwrite(request->fd, tti_io_at(request), n, offset) :
-					    pread(request->fd, tti_io_at(request), n, offset);
+	ssize_t moved = request->is_write
+				? pwrite(request->fd, tti_io_at(request), n, offset)
+				: pread(request->fd, tti_io_at(request), n, offset);
 
 	return moved < 0 ? -errno : moved;
 }

@@ -103,7 +103,8 @@ static int ring_take(void *state, bool wait, struct tti_io_request **done_out)
 
 	*done_out = NULL;
 	do
-		rc = wait ? io_uring_submit_and_wait(&ring->uring, 1) : io_uring_submit(&ring->uring);
+		rc = wait ? io_uring_submit_and_wait(&ring->uring, 1)
+			  : io_uring_submit(&ring->uring);
 	while (rc == -EINTR || (wait && rc == -EAGAIN));
 	if (rc < 0 && rc != -EAGAIN && rc != -EBUSY)
 		return rc;

@@ -27,15 +27,17 @@ void tti_journal_free(struct tti_journal *journal)
 	tti_close_fd(&journal->fd);
 }
 
-int tti_journal_name(struct tti_journal_place *place, const char *name, struct tt_error *err)
+int tti_journal_name(struct tti_journal_place *place, const char *name,
+		     struct tt_error *err)
 {
 	/* room for the longest that is made of it, "<name>-journal.stale-<time>" */
 	size_t longest = sizeof("-journal.stale-20260101T000000.000000000") - 1;
 
 	if (strlen(name) + longest > 255)
-		return tti_fail(err, -ENAMETOOLONG,
-				"%s: the name is too long: its journal's would exceed 255 bytes",
-				place->path);
+		return tti_fail(
+			err, -ENAMETOOLONG,
+			"%s: the name is too long: its journal's would exceed 255 bytes",
+			place->path);
 	snprintf(place->name, sizeof(place->name), "%.200s-journal", name);
 	snprintf(place->temporary, sizeof(place->temporary), "%.200s-journal.tmp", name);
 	return TT_OK;
@@ -83,7 +85,8 @@ static int compose_page(struct tti_journal_page *out, const struct tti_journal *
 	return TT_OK;
 }
 
-int tti_journal_compose(struct tti_journal *journal, const struct tti_journal_place *place,
+int tti_journal_compose(struct tti_journal *journal,
+			const struct tti_journal_place *place,
 			const struct tti_overlay *overlay, struct tt_error *err)
 {
 	tti_auto_free uint64_t *numbers = NULL;
@@ -104,7 +107,8 @@ int tti_journal_compose(struct tti_journal *journal, const struct tti_journal_pl
 		rc = compose_page(&journal->pages[i], journal, place->archive, overlay);
 	}
 	if (rc < 0)
-		return tti_fail_sys(err, rc, place->path, "reading the pages of a commit");
+		return tti_fail_sys(err, rc, place->path,
+				    "reading the pages of a commit");
 	journal->head.magic = TTI_JOURNAL_MAGIC;
 	journal->head.version = TTI_JOURNAL_VERSION;
 	journal->head.head_bytes = sizeof(journal->head);
@@ -128,12 +132,14 @@ static int write_content(const struct tti_journal *journal, int fd)
 	if (rc == TT_OK)
 		rc = tti_step_pwrite(fd, journal->pages, n, sizeof(journal->head));
 	if (rc == TT_OK)
-		rc = tti_step_pwrite(fd, trailer, sizeof(trailer), sizeof(journal->head) + n);
+		rc = tti_step_pwrite(fd, trailer, sizeof(trailer),
+				     sizeof(journal->head) + n);
 	return rc < 0 ? rc : tti_step_fdatasync(fd);
 }
 
 /* Whoever may read or write the archive may do so with its journal. */
-static int create_like_archive(const struct tti_journal_place *place, struct tt_error *err)
+static int create_like_archive(const struct tti_journal_place *place,
+			       struct tt_error *err)
 {
 	tti_auto_fd fd = -1;
 	struct stat st;
@@ -141,10 +147,11 @@ static int create_like_archive(const struct tti_journal_place *place, struct tt_
 	if (fstat(place->archive, &st) < 0)
 		return tti_fail_sys(err, -errno, place->path, "fstat");
 	unlinkat(place->dir, place->temporary, 0); /* of a run that died */
-	fd = openat(place->dir, place->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = openat(place->dir, place->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
 	if (fd < 0)
-		return tti_fail(err, -errno, "%s: journal %s: %s", place->path, place->temporary,
-				tt_strerror(-errno));
+		return tti_fail(err, -errno, "%s: journal %s: %s", place->path,
+				place->temporary, tt_strerror(-errno));
 	/* another owner's archive: only root can give the file away, the mode must do */
 	if (fchown(fd, st.st_uid, st.st_gid) < 0 && fchown(fd, (uid_t)-1, st.st_gid) < 0)
 		errno = 0;
@@ -184,12 +191,14 @@ undo: /* the temporary file means nothing to others, but it takes the room that 
 	return rc;
 }
 
-static int damaged(const struct tti_journal_place *place, const char *what, struct tt_error *err)
+static int damaged(const struct tti_journal_place *place, const char *what,
+		   struct tt_error *err)
 {
-	return tti_fail(err, TT_E_DAMAGED,
-			"%s: its journal %s is damaged (%s): the commit in it is lost; move the "
-			"journal away to go on without it",
-			place->path, place->name, what);
+	return tti_fail(
+		err, TT_E_DAMAGED,
+		"%s: its journal %s is damaged (%s): the commit in it is lost; move the "
+		"journal away to go on without it",
+		place->path, place->name, what);
 }
 
 static bool is_zero(const void *bytes, size_t n)
@@ -209,10 +218,11 @@ static int check_head(const struct tti_journal_head *head, uint64_t size,
 	if (head->magic != TTI_JOURNAL_MAGIC)
 		return damaged(place, "no journal's magic number", err);
 	if (head->version != TTI_JOURNAL_VERSION)
-		return tti_fail(err, TT_E_FORMAT,
-				"%s: its journal is of version %u, this program knows %u; open "
-				"the archive with the newer one",
-				place->path, head->version, TTI_JOURNAL_VERSION);
+		return tti_fail(
+			err, TT_E_FORMAT,
+			"%s: its journal is of version %u, this program knows %u; open "
+			"the archive with the newer one",
+			place->path, head->version, TTI_JOURNAL_VERSION);
 	if (head->head_bytes != sizeof(*head) || head->page_bytes != TTI_PAGE ||
 	    head->sector_bytes != TTI_SECTOR || !is_zero(head->zero, sizeof(head->zero)))
 		return damaged(place, "impossible head", err);
@@ -229,7 +239,8 @@ static int check_content(const struct tti_journal *journal,
 {
 	uint64_t n = journal->head.pages * sizeof(*journal->pages);
 	uint32_t trailer[2], crc;
-	int rc = tti_pread_all(journal->fd, trailer, sizeof(trailer), sizeof(journal->head) + n);
+	int rc = tti_pread_all(journal->fd, trailer, sizeof(trailer),
+			       sizeof(journal->head) + n);
 
 	if (rc < 0)
 		return tti_fail(err, rc, "%s: journal %s: %s", place->path, place->name,
@@ -253,26 +264,30 @@ static int page_fits(const struct tti_journal_page *page, int archive, uint64_t 
 	if (rc < 0)
 		return rc;
 	for (unsigned i = 0; i < TTI_LEN(page->old_crc); i++)
-		if (memcmp(found + i * TTI_SECTOR, page->bytes + i * TTI_SECTOR, TTI_SECTOR) != 0 &&
+		if (memcmp(found + i * TTI_SECTOR, page->bytes + i * TTI_SECTOR,
+			   TTI_SECTOR) != 0 &&
 		    sector_crc(found, i) != page->old_crc[i])
 			return 0;
 	return 1;
 }
 
-static int compare(const struct tti_journal *journal, const struct tti_journal_place *place,
-		   struct tt_error *err)
+static int compare(const struct tti_journal *journal,
+		   const struct tti_journal_place *place, struct tt_error *err)
 {
 	struct stat st;
 
 	if (fstat(place->archive, &st) < 0)
 		return tti_fail_sys(err, -errno, place->path, "fstat");
-	if (st.st_ino != journal->head.inode || (uint64_t)st.st_size < journal->head.end_after)
+	if (st.st_ino != journal->head.inode ||
+	    (uint64_t)st.st_size < journal->head.end_after)
 		return TTI_JOURNAL_STALE;
 	for (uint64_t i = 0; i < journal->head.pages; i++) {
-		int fits = page_fits(&journal->pages[i], place->archive, journal->head.end_after);
+		int fits = page_fits(&journal->pages[i], place->archive,
+				     journal->head.end_after);
 
 		if (fits < 0)
-			return tti_fail_sys(err, fits, place->path, "comparing with its journal");
+			return tti_fail_sys(err, fits, place->path,
+					    "comparing with its journal");
 		if (!fits)
 			return TTI_JOURNAL_STALE;
 	}
@@ -305,9 +320,10 @@ int tti_journal_load(struct tti_journal *journal, const struct tti_journal_place
 	if (journal->fd < 0 && errno == ENOENT)
 		return TTI_JOURNAL_NONE;
 	if (journal->fd < 0 || fstat(journal->fd, &st) < 0)
-		return tti_fail(err, -errno, "%s: journal %s: %s", place->path, place->name,
-				tt_strerror(-errno));
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof(journal->head) + TRAILER_BYTES)
+		return tti_fail(err, -errno, "%s: journal %s: %s", place->path,
+				place->name, tt_strerror(-errno));
+	if (!S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < sizeof(journal->head) + TRAILER_BYTES)
 		return damaged(place, "too short for a journal", err);
 	rc = tti_pread_all(journal->fd, &journal->head, sizeof(journal->head), 0);
 	if (rc < 0)
@@ -321,8 +337,8 @@ int tti_journal_load(struct tti_journal *journal, const struct tti_journal_place
 	return rc < 0 ? rc : compare(journal, place, err);
 }
 
-int tti_journal_apply(const struct tti_journal *journal, const struct tti_journal_place *place,
-		      struct tt_error *err)
+int tti_journal_apply(const struct tti_journal *journal,
+		      const struct tti_journal_place *place, struct tt_error *err)
 {
 	uint64_t end = journal->head.end_after;
 	int rc = TT_OK;
@@ -332,14 +348,16 @@ int tti_journal_apply(const struct tti_journal *journal, const struct tti_journa
 
 		TTI_FAILPOINT("archive.apply.page");
 		rc = tti_step_pwrite(place->archive, journal->pages[i].bytes,
-				     (size_t)tti_min_u64(TTI_PAGE, end - address), address);
+				     (size_t)tti_min_u64(TTI_PAGE, end - address),
+				     address);
 	}
 	if (rc == TT_OK)
 		rc = tti_step_truncate(place->archive, end);
 	if (rc == TT_OK)
 		rc = tti_step_fdatasync(place->archive);
 	TTI_FAILPOINT("archive.applied");
-	return rc < 0 ? tti_fail_sys(err, rc, place->path, "applying its journal") : TT_OK;
+	return rc < 0 ? tti_fail_sys(err, rc, place->path, "applying its journal")
+		      : TT_OK;
 }
 
 int tti_journal_finish(const struct tti_journal_place *place, struct tt_error *err)
@@ -360,8 +378,8 @@ int tti_journal_finish(const struct tti_journal_place *place, struct tt_error *e
 	if (rc == TT_OK)
 		rc = tti_step_unlink(place->dir, place->name);
 	return rc < 0 ? tti_fail(err, rc, "%s: finishing its journal %s: %s", place->path,
-				 place->name, tt_strerror(rc)) :
-			TT_OK;
+				 place->name, tt_strerror(rc))
+		      : TT_OK;
 }
 
 int tti_journal_set_aside(const struct tti_journal_place *place, char name_out[300],
@@ -376,8 +394,8 @@ int tti_journal_set_aside(const struct tti_journal_place *place, char name_out[3
 	if (rc == TT_OK)
 		rc = tti_step_fsync_dir(place->dir);
 	return rc < 0 ? tti_fail(err, rc, "%s: setting aside its stale journal %s: %s",
-				 place->path, place->name, tt_strerror(rc)) :
-			TT_OK;
+				 place->path, place->name, tt_strerror(rc))
+		      : TT_OK;
 }
 
 int tti_journal_lay(const struct tti_journal *journal, struct tti_overlay *overlay)

@@ -19,29 +19,30 @@
 #include "base/error.h"
 #include "archive/overlay.h"
 
-#define TTI_JOURNAL_MAGIC   UINT64_C(0x0a314c4e524a5454) /* "TTJRNL1\n" */
+#define TTI_JOURNAL_MAGIC UINT64_C(0x0a314c4e524a5454) /* "TTJRNL1\n" */
 #define TTI_JOURNAL_VERSION 1u
-#define TTI_SECTOR	    512u
+#define TTI_SECTOR 512u
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 struct tti_journal_head {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t head_bytes; /* 512 */
-	uint32_t page_bytes; /* 4096 */
+	uint32_t head_bytes;   /* 512 */
+	uint32_t page_bytes;   /* 4096 */
 	uint32_t sector_bytes; /* 512 */
-	uint64_t inode;	      /* of the archive */
-	uint64_t base_length; /* of the file before the run */
-	uint64_t end_before;  /* superblock's end of allocation */
-	uint64_t end_after;   /* the file is at least this long before the journal is there */
+	uint64_t inode;	       /* of the archive */
+	uint64_t base_length;  /* of the file before the run */
+	uint64_t end_before;   /* superblock's end of allocation */
+	uint64_t
+		end_after; /* the file is at least this long before the journal is there */
 	uint64_t pages;
 	int64_t written_ns; /* UTC since 1970, for messages */
 	uint8_t zero[440];
 };
 struct tti_journal_page {
-	uint64_t number;	/* address / 4096 */
-	uint32_t old_crc[8];	/* CRC-32C of each sector as it was; bytes at and past
+	uint64_t number;     /* address / 4096 */
+	uint32_t old_crc[8]; /* CRC-32C of each sector as it was; bytes at and past
 				 * end_after count as zero, old and new */
 	unsigned char bytes[TTI_PAGE];
 };
@@ -71,22 +72,27 @@ struct tti_journal {
 	int fd;
 };
 void tti_journal_free(struct tti_journal *journal); /* accepts an empty one */
-#define TTI_JOURNAL_EMPTY { .fd = -1 }
+#define TTI_JOURNAL_EMPTY \
+	{ \
+		.fd = -1 \
+	}
 #define tti_auto_journal TTI_CLEANUP(tti_journal_free) struct tti_journal
 
 /* The archive and the names of its journal, all in one directory. */
 struct tti_journal_place {
 	int dir;
-	int archive; /* descriptor, may be read only unless said */
-	const char *path; /* of the archive, for messages */
+	int archive;			/* descriptor, may be read only unless said */
+	const char *path;		/* of the archive, for messages */
 	char name[256], temporary[256]; /* "<archive>-journal", "-journal.tmp" */
 };
 /* From the archive's name in its directory; the other fields are the caller's. */
-int tti_journal_name(struct tti_journal_place *place, const char *name, struct tt_error *err);
+int tti_journal_name(struct tti_journal_place *place, const char *name,
+		     struct tt_error *err);
 
 /* From the overlay, over what the archive holds now, as the file will be: end_after bytes.
  * head.base_length, end_before and end_after are the caller's. */
-int tti_journal_compose(struct tti_journal *journal, const struct tti_journal_place *place,
+int tti_journal_compose(struct tti_journal *journal,
+			const struct tti_journal_place *place,
 			const struct tti_overlay *overlay, struct tt_error *err);
 /* To disk and into place.  *visible_out: the rename was tried, so that an error leaves the
  * outcome unknown; otherwise nothing is left of it. */
@@ -105,8 +111,8 @@ int tti_journal_load(struct tti_journal *journal, const struct tti_journal_place
 		     struct tt_error *err);
 
 /* These need both locks and a writable archive descriptor. */
-int tti_journal_apply(const struct tti_journal *journal, const struct tti_journal_place *place,
-		      struct tt_error *err);
+int tti_journal_apply(const struct tti_journal *journal,
+		      const struct tti_journal_place *place, struct tt_error *err);
 int tti_journal_finish(const struct tti_journal_place *place, struct tt_error *err);
 /* Rename to "-journal.stale-<time>"; the new name in name_out. */
 int tti_journal_set_aside(const struct tti_journal_place *place, char name_out[300],

@@ -19,7 +19,8 @@ size_t tti_lzf_encode(const void *in, size_t n, void *out, size_t room)
 {
 	if (n == 0 || n > UINT_MAX || room == 0)
 		return 0;
-	return lzf_compress(in, (unsigned)n, out, room > UINT_MAX ? UINT_MAX : (unsigned)room);
+	return lzf_compress(in, (unsigned)n, out,
+			    room > UINT_MAX ? UINT_MAX : (unsigned)room);
 }
 
 size_t tti_lzf_decode(const void *in, size_t n, void *out, size_t room)
@@ -52,7 +53,8 @@ static herr_t set_local(hid_t dcpl, hid_t type, hid_t space)
 	values[0] = values[0] ? values[0] : TTI_LZF_REVISION;
 	values[1] = values[1] ? values[1] : TTI_LZF_LIBRARY;
 	values[2] = (unsigned)bytes;
-	return H5Pmodify_filter(dcpl, TTI_FILTER_LZF, flags, count > 3 ? count : 3, values);
+	return H5Pmodify_filter(dcpl, TTI_FILTER_LZF, flags, count > 3 ? count : 3,
+				values);
 }
 
 static size_t encode(size_t n, size_t *room, void **buf)
@@ -89,13 +91,13 @@ static size_t decode(size_t n, size_t guess, size_t *room, void **buf)
 		if (!out || size > most)
 			break;
 	}
-	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_READERROR,
-		 "LZF stream of %zu bytes is damaged", n);
+	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE,
+		 H5E_READERROR, "LZF stream of %zu bytes is damaged", n);
 	return 0;
 }
 
-static size_t run_filter(unsigned flags, size_t value_count, const unsigned values[], size_t n,
-			 size_t *room, void **buf)
+static size_t run_filter(unsigned flags, size_t value_count, const unsigned values[],
+			 size_t n, size_t *room, void **buf)
 {
 	if (!(flags & H5Z_FLAG_REVERSE))
 		return encode(n, room, buf);

@@ -9,7 +9,7 @@
 
 #define TTI_FILTER_LZF 32000
 #define TTI_LZF_REVISION 4u
-#define TTI_LZF_LIBRARY	 0x0105u
+#define TTI_LZF_LIBRARY 0x0105u
 
 /* Give libhdf5 the filter unless it has one; call before a dataset that uses it is opened or
  * made.  Cheap when done already. */

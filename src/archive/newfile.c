@@ -15,7 +15,8 @@
 /* TT_OK: nobody holds it, it is removed. */
 static int remove_dead(int dir, const char *temporary)
 {
-	tti_auto_fd fd = openat(dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	tti_auto_fd fd =
+		openat(dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int rc = fd < 0 ? -errno : tti_lock_try(fd, TTI_LOCK_WRITER);
 
 	/* under the lock: a maker that comes now sees that its file is gone */
@@ -24,8 +25,8 @@ static int remove_dead(int dir, const char *temporary)
 	return rc;
 }
 
-int tti_newfile_create(int dir, const char *name, char temporary_out[256], const char *path,
-		       struct tt_error *err)
+int tti_newfile_create(int dir, const char *name, char temporary_out[256],
+		       const char *path, struct tt_error *err)
 {
 	tti_auto_fd fd = -1;
 	int rc = TT_OK;
@@ -34,7 +35,8 @@ int tti_newfile_create(int dir, const char *name, char temporary_out[256], const
 		return tti_fail(err, -ENAMETOOLONG, "%s: the name is too long", path);
 	for (int tries = 0; tries < 100; tries++) {
 		tti_close_fd(&fd);
-		fd = openat(dir, temporary_out, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		fd = openat(dir, temporary_out, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+			    0666);
 		if (fd < 0 && errno != EEXIST)
 			return tti_fail_sys(err, -errno, path, NULL);
 		if (fd < 0) {

@@ -21,7 +21,8 @@ void tti_overlay_clear(struct tti_overlay *overlay)
 /* Where number is, or would be put; room must not be 0. */
 static struct tti_page **slot_of(const struct tti_overlay *overlay, uint64_t number)
 {
-	size_t i = (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (overlay->room - 1);
+	size_t i = (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
+		   (overlay->room - 1);
 
 	while (overlay->slots[i] && overlay->slots[i]->number != number)
 		i = (i + 1) & (overlay->room - 1);
@@ -100,7 +101,8 @@ static size_t end_word(const struct part *part)
 	return (part->from + part->n + 63) / 64;
 }
 
-int tti_overlay_write(struct tti_overlay *overlay, uint64_t address, const void *bytes, size_t n)
+int tti_overlay_write(struct tti_overlay *overlay, uint64_t address, const void *bytes,
+		      size_t n)
 {
 	const unsigned char *at = bytes;
 
@@ -143,7 +145,8 @@ void tti_overlay_uncover(struct tti_overlay *overlay, uint64_t address, uint64_t
 	}
 }
 
-static void lay_word(const struct tti_page *page, size_t w, uint64_t bits, unsigned char *out)
+static void lay_word(const struct tti_page *page, size_t w, uint64_t bits,
+		     unsigned char *out)
 {
 	if (bits == UINT64_MAX) {
 		memcpy(out, page->bytes + 64 * w, 64);
@@ -154,7 +157,8 @@ static void lay_word(const struct tti_page *page, size_t w, uint64_t bits, unsig
 			out[i] = page->bytes[64 * w + i];
 }
 
-void tti_overlay_lay(const struct tti_overlay *overlay, uint64_t address, void *bytes, size_t n)
+void tti_overlay_lay(const struct tti_overlay *overlay, uint64_t address, void *bytes,
+		     size_t n)
 {
 	unsigned char *at = bytes;
 
@@ -227,8 +231,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int tti_overlay_list(const struct tti_overlay *overlay, uint64_t end, uint64_t **numbers_out,
-		     size_t *count_out)
+int tti_overlay_list(const struct tti_overlay *overlay, uint64_t end,
+		     uint64_t **numbers_out, size_t *count_out)
 {
 	uint64_t *numbers = malloc((overlay->count + 1) * sizeof(*numbers));
 	size_t count = 0;
@@ -238,7 +242,8 @@ int tti_overlay_list(const struct tti_overlay *overlay, uint64_t end, uint64_t *
 	for (size_t i = 0; i < overlay->room; i++) {
 		const struct tti_page *page = overlay->slots[i];
 
-		if (page && page->number * TTI_PAGE < end && (page->watched || is_changed(page)))
+		if (page && page->number * TTI_PAGE < end &&
+		    (page->watched || is_changed(page)))
 			numbers[count++] = page->number;
 	}
 	qsort(numbers, count, sizeof(*numbers), by_number);

@@ -25,20 +25,23 @@ struct tti_overlay {
 
 void tti_overlay_clear(struct tti_overlay *overlay); /* drop all; accepts an empty one */
 /* TT_OK or -ENOMEM, and then nothing or only a part is laid over. */
-int tti_overlay_write(struct tti_overlay *overlay, uint64_t address, const void *bytes, size_t n);
+int tti_overlay_write(struct tti_overlay *overlay, uint64_t address, const void *bytes,
+		      size_t n);
 int tti_overlay_watch(struct tti_overlay *overlay, uint64_t address);
 /* What is below shows again. */
 void tti_overlay_uncover(struct tti_overlay *overlay, uint64_t address, uint64_t n);
 /* bytes hold what is below: put the changed bytes in. */
-void tti_overlay_lay(const struct tti_overlay *overlay, uint64_t address, void *bytes, size_t n);
+void tti_overlay_lay(const struct tti_overlay *overlay, uint64_t address, void *bytes,
+		     size_t n);
 /* true when every byte is changed, so that nothing need be read from below. */
 bool tti_overlay_hides(const struct tti_overlay *overlay, uint64_t address, size_t n);
 /* true when no byte of [address, address + n) is changed. */
-bool tti_overlay_is_clear(const struct tti_overlay *overlay, uint64_t address, uint64_t n);
+bool tti_overlay_is_clear(const struct tti_overlay *overlay, uint64_t address,
+			  uint64_t n);
 
 /* The numbers of the pages that are changed or watched and begin before end, ascending;
  * malloc'ed.  -ENOMEM. */
-int tti_overlay_list(const struct tti_overlay *overlay, uint64_t end, uint64_t **numbers_out,
-		     size_t *count_out);
+int tti_overlay_list(const struct tti_overlay *overlay, uint64_t end,
+		     uint64_t **numbers_out, size_t *count_out);
 
 #endif

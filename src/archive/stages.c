@@ -70,8 +70,8 @@ static char *next_buffer(struct tti_codec *codec)
 
 static size_t shuffle_width(const struct tti_stage *stage)
 {
-	return stage->filter->value_count > 0 ? stage->filter->values[0] :
-						stage->element_bytes;
+	return stage->filter->value_count > 0 ? stage->filter->values[0]
+					      : stage->element_bytes;
 }
 
 #define SHUFFLE_BLOCK 1024 /* elements whose bytes stay in the first cache */
@@ -249,15 +249,10 @@ int tti_stage_encode(struct tti_codec *codec, struct tti_stage *stage)
 	if (stage->n > UINT32_MAX)
 		return -EOVERFLOW;
 	switch (stage->filter->id) {
-	case TTI_FILTER_LZF:
-		return encode_lzf(codec, stage);
-	case H5Z_FILTER_DEFLATE:
-		return encode_gzip(codec, stage);
-	case H5Z_FILTER_FLETCHER32:
-		add_fletcher32(codec, stage);
-		return TT_OK;
-	default:
-		break;
+	case TTI_FILTER_LZF: return encode_lzf(codec, stage);
+	case H5Z_FILTER_DEFLATE: return encode_gzip(codec, stage);
+	case H5Z_FILTER_FLETCHER32: add_fletcher32(codec, stage); return TT_OK;
+	default: break;
 	}
 	stage->out = stage->in;
 	stage->out_n = stage->n;
@@ -268,7 +263,8 @@ int tti_stage_encode(struct tti_codec *codec, struct tti_stage *stage)
 	return TT_OK;
 }
 
-static int decode_into(struct tti_codec *codec, struct tti_stage *stage, char *out, size_t room)
+static int decode_into(struct tti_codec *codec, struct tti_stage *stage, char *out,
+		       size_t room)
 {
 	size_t width = shuffle_width(stage);
 	int rc = TT_OK;

@@ -9,12 +9,14 @@ static const unsigned char signature[8] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1
 /* What versions 0 and 1 are followed by before the addresses differs from 2 and 3. */
 struct places {
 	size_t address_width; /* where the number of bytes of an address stands */
-	size_t base;	      /* where the base address stands; the end is the third address */
+	size_t base; /* where the base address stands; the end is the third address */
 };
 
 static bool find_places(unsigned version, struct places *out)
 {
-	static const struct places known[] = { { 13, 24 }, { 13, 28 }, { 9, 12 }, { 9, 12 } };
+	static const struct places known[] = {
+		{ 13, 24 }, { 13, 28 }, { 9, 12 }, { 9, 12 }
+	};
 
 	if (version >= sizeof(known) / sizeof(known[0]))
 		return false;
@@ -31,26 +33,28 @@ static uint64_t get_number(const unsigned char *at, size_t width)
 	return number;
 }
 
-static int parse(struct tti_superblock *out, const unsigned char *bytes, struct tt_error *err)
+static int parse(struct tti_superblock *out, const unsigned char *bytes,
+		 struct tt_error *err)
 {
 	struct places at;
 	size_t width;
 	uint64_t base;
 
 	if (!find_places(bytes[8], &at))
-		return tti_fail(err, TT_E_FORMAT, "HDF5 superblock of version %u is not known",
-				bytes[8]);
+		return tti_fail(err, TT_E_FORMAT,
+				"HDF5 superblock of version %u is not known", bytes[8]);
 	width = bytes[at.address_width];
 	if (width != 2 && width != 4 && width != 8)
-		return tti_fail(err, TT_E_FORMAT, "HDF5 addresses of %zu bytes are not supported",
-				width);
+		return tti_fail(err, TT_E_FORMAT,
+				"HDF5 addresses of %zu bytes are not supported", width);
 	base = get_number(bytes + at.base, width);
 	out->end = get_number(bytes + at.base + 2 * width, width);
 	/* the file may have been given a user block, or lost it, since it was written; what
 	 * wraps round is caught as an impossible end */
 	out->end += out->address - base;
 	if (out->end < out->address || out->end > INT64_MAX)
-		return tti_fail(err, TT_E_DAMAGED, "HDF5 superblock: end of allocation %llu",
+		return tti_fail(err, TT_E_DAMAGED,
+				"HDF5 superblock: end of allocation %llu",
 				(unsigned long long)out->end);
 	return TT_OK;
 }

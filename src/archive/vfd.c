@@ -29,8 +29,8 @@ static herr_t fail(struct tti_driver *driver, int code, const char *what)
 		driver->failed = code;
 		driver->failed_what = what;
 	}
-	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_SYSERRSTR,
-		 "%s: %s", what, tt_strerror(code));
+	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_VFL,
+		 H5E_SYSERRSTR, "%s: %s", what, tt_strerror(code));
 	return -1;
 }
 
@@ -109,8 +109,8 @@ static void note_place(struct tti_driver *driver, haddr_t address, size_t n)
 	driver->seen_bytes = n;
 }
 
-static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address, size_t n,
-		       void *bytes)
+static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address,
+		       size_t n, void *bytes)
 {
 	struct tti_driver *driver = ((struct vfd *)file)->driver;
 	int rc;
@@ -131,8 +131,8 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addres
 	return 0;
 }
 
-static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address, size_t n,
-			const void *bytes)
+static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address,
+			size_t n, const void *bytes)
 {
 	struct tti_driver *driver = ((struct vfd *)file)->driver;
 	bool ours = is_expected(driver, type, bytes);
@@ -141,7 +141,8 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addre
 	if (driver->phase == TTI_PHASE_DEAD)
 		return 0;
 	if (driver->phase != TTI_PHASE_RUN)
-		return fail(driver, -EBADF, "write to an archive that is open for reading");
+		return fail(driver, -EBADF,
+			    "write to an archive that is open for reading");
 	if (address > INT64_MAX || n > INT64_MAX - address)
 		return fail(driver, -EFBIG, "write");
 	if (ours) {
@@ -198,16 +199,20 @@ int tti_vfd_attach(struct tti_driver *driver, struct tt_error *err)
 
 	driver->class_id = H5FDregister(&vfd_class);
 	if (driver->class_id < 0)
-		return tti_h5_fail(err, TT_E_UNSUPPORTED, driver->access.shown, "file driver");
+		return tti_h5_fail(err, TT_E_UNSUPPORTED, driver->access.shown,
+				   "file driver");
 	driver->fapl = H5Pcreate(H5P_FILE_ACCESS);
-	good = driver->fapl >= 0 && H5Pset_driver(driver->fapl, driver->class_id, &info) >= 0 &&
+	good = driver->fapl >= 0 &&
+	       H5Pset_driver(driver->fapl, driver->class_id, &info) >= 0 &&
 	       /* what every release reads, whatever the default of this one */
-	       H5Pset_libver_bounds(driver->fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0 &&
+	       H5Pset_libver_bounds(driver->fapl, H5F_LIBVER_EARLIEST,
+				    H5F_LIBVER_LATEST) >= 0 &&
 	       /* chunks can then go past the page cache */
 	       H5Pset_alignment(driver->fapl, 65536, TTI_IO_ALIGN) >= 0 &&
 	       H5Pset_fclose_degree(driver->fapl, H5F_CLOSE_STRONG) >= 0;
 	if (!good)
-		return tti_h5_fail(err, -ENOMEM, driver->access.shown, "file access properties");
+		return tti_h5_fail(err, -ENOMEM, driver->access.shown,
+				   "file access properties");
 	return TT_OK;
 }
 

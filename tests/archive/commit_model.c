@@ -7,11 +7,10 @@
 
 #include "archive/filters.h"
 
-#define CHUNK	 32768 /* elements of x: 128 KiB, whole pages */
-#define SMALL	 3001  /* elements of y: LZF, ragged */
-#define A_COMMIT 3     /* chunks of each */
-#define TABLE	 5000
-
+#define CHUNK 32768 /* elements of x: 128 KiB, whole pages */
+#define SMALL 3001  /* elements of y: LZF, ragged */
+#define A_COMMIT 3  /* chunks of each */
+#define TABLE 5000
 
 static hid_t make(hid_t file, const char *name, hsize_t chunk, bool lzf)
 {
@@ -23,7 +22,8 @@ static hid_t make(hid_t file, const char *name, hsize_t chunk, bool lzf)
 	H5Pset_chunk(dcpl, 1, &chunk);
 	if (lzf)
 		H5Pset_filter(dcpl, TTI_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
-	return H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+	return H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, dcpl,
+			  H5P_DEFAULT);
 }
 
 static void open_sets(hid_t file, bool is_new, hid_t *x, hid_t *y, hid_t *table)
@@ -62,7 +62,8 @@ static int set_current(hid_t file, int state)
 	if (H5Aexists(file, "current") > 0)
 		attribute = H5Aopen(file, "current", H5P_DEFAULT);
 	else
-		attribute = H5Acreate2(file, "current", type, space, H5P_DEFAULT, H5P_DEFAULT);
+		attribute = H5Acreate2(file, "current", type, space, H5P_DEFAULT,
+				       H5P_DEFAULT);
 	return H5Awrite(attribute, type, &pointer) < 0 ? -1 : 0;
 }
 
@@ -92,8 +93,12 @@ static int put(struct tti_driver *driver, hid_t set, const char *what, hsize_t a
 {
 	size_t n = *what == 'x' ? CHUNK : SMALL;
 	int32_t *values = aligned_alloc(4096, (n * 4 + 4095) & ~(size_t)4095);
-	struct tti_driver_chunk chunk = { .dataset = set, .offset = &at, .bytes = values,
-					  .n = n * 4, .done = free_buffer, .ctx = values };
+	struct tti_driver_chunk chunk = { .dataset = set,
+					  .offset = &at,
+					  .bytes = values,
+					  .n = n * 4,
+					  .done = free_buffer,
+					  .ctx = values };
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
@@ -142,7 +147,8 @@ static int rewrite_table(hid_t table, int state)
 int model_open(struct tti_driver **out, const char *path, const struct model_opts *opts,
 	       int *state_out, struct tt_error *err)
 {
-	struct tti_driver_opts driver_opts = { .apply_wait_ns = opts->wait_ns, .io = opts->io };
+	struct tti_driver_opts driver_opts = { .apply_wait_ns = opts->wait_ns,
+					       .io = opts->io };
 	int rc = tti_lzf_register(err);
 
 	if (rc == TT_OK)
@@ -171,7 +177,8 @@ int model_write(struct tti_driver *driver, int state, struct tt_error *err)
 		rc = put_chunks(driver, y, "y", state, err);
 	if (rc < 0)
 		return rc;
-	if (group < 0 || rewrite_table(table, state + 1) < 0 || set_current(file, state + 1) < 0)
+	if (group < 0 || rewrite_table(table, state + 1) < 0 ||
+	    set_current(file, state + 1) < 0)
 		return tti_driver_fail(driver, err, TT_E_DAMAGED, "metadata");
 	return TT_OK;
 }

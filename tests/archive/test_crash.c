@@ -33,7 +33,8 @@ static void teardown(void)
 {
 	char command[192];
 
-	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name, dir_name);
+	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name,
+		 dir_name);
 	ck_assert_int_eq(chdir("/"), 0);
 	ck_assert_int_eq(system(command), 0);
 }
@@ -47,7 +48,8 @@ static void shell(const char *command)
 static void make_base(void)
 {
 	for (int i = 1; i <= 2; i++)
-		ck_assert_msg(model_commit("base.h5", &creating, &err) == i, "%s", err.text);
+		ck_assert_msg(model_commit("base.h5", &creating, &err) == i, "%s",
+			      err.text);
 }
 
 #define OUTCOME_UNKNOWN 3 /* exit status of a child */
@@ -91,12 +93,13 @@ static void check_whole(const char *path, int old, int step)
 {
 	int state = model_state(path, NULL, &err);
 
-	ck_assert_msg(state == old || state == old + 1, "step %d: state %d: %s", step, state,
-		      err.text);
+	ck_assert_msg(state == old || state == old + 1, "step %d: state %d: %s", step,
+		      state, err.text);
 	/* and it goes on from there */
-	ck_assert_msg(model_commit(path, &creating, &err) == state + 1, "step %d: %s", step,
+	ck_assert_msg(model_commit(path, &creating, &err) == state + 1, "step %d: %s",
+		      step, err.text);
+	ck_assert_msg(model_state(path, NULL, &err) == state + 1, "step %d: %s", step,
 		      err.text);
-	ck_assert_msg(model_state(path, NULL, &err) == state + 1, "step %d: %s", step, err.text);
 }
 
 START_TEST(death_at_every_step_of_a_commit)
@@ -111,8 +114,8 @@ START_TEST(death_at_every_step_of_a_commit)
 		shell("cp -p base.h5 a.h5");
 		snprintf(text, sizeof(text), "%d", step);
 		status = commit_in_child("a.h5", engines[_i], "TT_STEP_KILL", text);
-		ck_assert_msg(status == 0 || WIFSIGNALED(status), "step %d: status %x", step,
-			      (unsigned)status);
+		ck_assert_msg(status == 0 || WIFSIGNALED(status), "step %d: status %x",
+			      step, (unsigned)status);
 		if (model_state("a.h5", NULL, &err) == 3)
 			new_states++;
 		else
@@ -140,8 +143,8 @@ START_TEST(death_at_every_step_of_a_new_archive)
 		snprintf(text, sizeof(text), "%d", step);
 		status = commit_in_child("a.h5", engines[_i], "TT_STEP_KILL", text);
 		if (access("a.h5", F_OK) == 0)
-			ck_assert_msg(model_state("a.h5", NULL, &err) == 1, "step %d: %s", step,
-				      err.text);
+			ck_assert_msg(model_state("a.h5", NULL, &err) == 1, "step %d: %s",
+				      step, err.text);
 		ck_assert_int_gt(model_commit("a.h5", &creating, &err), 0);
 		ck_assert_int_lt(step, 500);
 		if (access("a.h5", F_OK) == 0)
@@ -336,10 +339,11 @@ START_TEST(a_damaged_journal_is_reported_and_left)
 		ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
 		close(fd);
 		state = model_state("a.h5", NULL, &err);
-		ck_assert_msg(state == TT_E_DAMAGED || state == TT_E_FORMAT, "byte %d: %d %s",
-			      (int)at, state, err.text);
+		ck_assert_msg(state == TT_E_DAMAGED || state == TT_E_FORMAT,
+			      "byte %d: %d %s", (int)at, state, err.text);
 		ck_assert_ptr_nonnull(strstr(err.text, "journal"));
-		ck_assert_int_eq(model_open(&driver, "a.h5", &opts, &state, &err), err.code);
+		ck_assert_int_eq(model_open(&driver, "a.h5", &opts, &state, &err),
+				 err.code);
 		ck_assert_int_eq(access("a.h5-journal", F_OK), 0);
 	}
 	for (off_t cut = 0; cut < st.st_size; cut += 1 + st.st_size / 20) {
@@ -384,8 +388,9 @@ START_TEST(the_journal_has_the_archives_mode)
 END_TEST
 
 static const char *const failpoints[] = {
-	"archive.chunks.durable", "archive.journal.before_rename", "archive.journal.durable",
-	"archive.apply.page:3",	  "archive.applied",		   "archive.journal.zeroed",
+	"archive.chunks.durable",  "archive.journal.before_rename",
+	"archive.journal.durable", "archive.apply.page:3",
+	"archive.applied",	   "archive.journal.zeroed",
 };
 
 START_TEST(death_at_every_failpoint)
@@ -412,7 +417,8 @@ static int crash_for_others(const char *how)
 		if (model_commit("base.h5", &creating, &err) < 0)
 			return 1;
 	if (strcmp(how, "pending") == 0) {
-		commit_in_child("base.h5", TT_IO_AUTO, "TT_FAILPOINT", "archive.journal.durable");
+		commit_in_child("base.h5", TT_IO_AUTO, "TT_FAILPOINT",
+				"archive.journal.durable");
 		return access("base.h5-journal", F_OK) < 0;
 	}
 	for (int step = 1; status != 0 && step < 500; step++) {

@@ -90,12 +90,14 @@ START_TEST(strings_of_variable_length)
 							 texts[i] ? strlen(texts[i]) : 9),
 				 TT_OK);
 	ck_assert_int_eq(tti_hasher_end(hasher, 1, three, &digest), TT_OK);
-	check_text(&digest, "5676b4066101a09637e25e31a059eebadb07d75b2bfe797e7e05461b9076e429");
+	check_text(&digest,
+		   "5676b4066101a09637e25e31a059eebadb07d75b2bfe797e7e05461b9076e429");
 
 	ck_assert_int_eq(tti_hasher_begin(hasher), TT_OK);
 	ck_assert_int_eq(tti_hasher_vlen_element(hasher, "\xc3\xa9", 2), TT_OK);
 	ck_assert_int_eq(tti_hasher_end(hasher, 1, one, &digest), TT_OK);
-	check_text(&digest, "75971d300419f21f6b01b84f704843e632fc8c6e609fea8ed15790bb86f4cb96");
+	check_text(&digest,
+		   "75971d300419f21f6b01b84f704843e632fc8c6e609fea8ed15790bb86f4cb96");
 }
 END_TEST
 
@@ -116,7 +118,8 @@ START_TEST(pieces_give_the_digest_of_the_whole)
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(i * 31);
-	ck_assert_int_eq(tti_digest_chunk(hasher, bytes, sizeof(bytes), 2, shape, &whole), TT_OK);
+	ck_assert_int_eq(tti_digest_chunk(hasher, bytes, sizeof(bytes), 2, shape, &whole),
+			 TT_OK);
 	for (size_t step = 1; step < sizeof(bytes); step += 97) {
 		ck_assert_int_eq(tti_hasher_begin(hasher), TT_OK);
 		for (size_t at = 0; at < sizeof(bytes); at += step)
@@ -131,8 +134,9 @@ END_TEST
 /* The box cut out of a full chunk must hash like its rows copied together. */
 static void check_box(const uint64_t *chunk, const uint64_t *extent)
 {
-	struct tti_chunk_box box = { .rank = 3, .chunk = chunk, .extent = extent,
-				     .element_bytes = 2 };
+	struct tti_chunk_box box = {
+		.rank = 3, .chunk = chunk, .extent = extent, .element_bytes = 2
+	};
 	uint16_t full[4 * 5 * 6], cut[4 * 5 * 6];
 	struct tti_digest expected, digest;
 	size_t n = 0;
@@ -143,7 +147,8 @@ static void check_box(const uint64_t *chunk, const uint64_t *extent)
 		for (uint64_t j = 0; j < extent[1]; j++)
 			for (uint64_t k = 0; k < extent[2]; k++)
 				cut[n++] = full[(i * chunk[1] + j) * chunk[2] + k];
-	ck_assert_int_eq(tti_digest_chunk(hasher, cut, n * 2, 3, extent, &expected), TT_OK);
+	ck_assert_int_eq(tti_digest_chunk(hasher, cut, n * 2, 3, extent, &expected),
+			 TT_OK);
 	ck_assert_int_eq(tti_digest_box(hasher, full, &box, &digest), TT_OK);
 	ck_assert(tti_digest_equal(&expected, &digest));
 }

@@ -34,7 +34,8 @@ static void teardown(void)
 {
 	char command[192];
 
-	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name, dir_name);
+	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name,
+		 dir_name);
 	ck_assert_int_eq(chdir("/"), 0);
 	ck_assert_int_eq(system(command), 0);
 }
@@ -60,7 +61,8 @@ static void check_state(int wanted)
 /* _i: the engine */
 START_TEST(states_follow_each_other)
 {
-	struct model_opts opts = { .mode = TTI_DRIVER_CREATE, .io = (enum tt_archive_io)_i };
+	struct model_opts opts = { .mode = TTI_DRIVER_CREATE,
+				   .io = (enum tt_archive_io)_i };
 	int state;
 
 	for (int i = 1; i <= 4; i++) {
@@ -148,7 +150,8 @@ static pid_t hold_run(enum tti_driver_mode mode, int *pipe_out)
 			tti_driver_close(&driver);
 			_exit(0);
 		}
-		if (model_write(driver, state, &err) < 0 || tti_driver_commit(driver, &err) < 0)
+		if (model_write(driver, state, &err) < 0 ||
+		    tti_driver_commit(driver, &err) < 0)
 			_exit(3);
 		tti_driver_close(&driver);
 		_exit(0);
@@ -182,10 +185,11 @@ START_TEST(a_run_keeps_all_others_out_by_name)
 	snprintf(wanted, sizeof(wanted), "a.h5: being written by pid %d", (int)child);
 	ck_assert_int_eq(model_open(&driver, "a.h5", &writing, &state, &err), TT_E_BUSY);
 	ck_assert_msg(strstr(err.text, wanted), "%s", err.text);
-	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ,
-					 &(struct tti_driver_opts){ .apply_wait_ns = 1000000 },
-					 &err),
-			 TT_E_BUSY);
+	ck_assert_int_eq(
+		tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ,
+				&(struct tti_driver_opts){ .apply_wait_ns = 1000000 },
+				&err),
+		TT_E_BUSY);
 	ck_assert_msg(strstr(err.text, wanted), "%s", err.text);
 	/* what stock HDF5 does */
 	fd = open("a.h5", O_RDONLY);
@@ -211,7 +215,8 @@ START_TEST(readers_wait_for_a_run_to_end)
 		_exit(0); /* drops its copy of the pipe */
 	}
 	close(go);
-	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err), TT_OK);
+	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err),
+			 TT_OK);
 	tti_driver_close(&driver);
 	waitpid(closer, NULL, 0);
 	waitpid(child, NULL, 0);
@@ -266,7 +271,8 @@ START_TEST(what_dead_makers_left_is_swept)
 }
 END_TEST
 
-static void check_refused(const char *name, enum tti_driver_mode mode, int code, const char *words)
+static void check_refused(const char *name, enum tti_driver_mode mode, int code,
+			  const char *words)
 {
 	struct tti_driver *driver = NULL;
 	struct tti_driver_opts opts = { .apply_wait_ns = 0 };
@@ -279,13 +285,15 @@ static void check_refused(const char *name, enum tti_driver_mode mode, int code,
 START_TEST(what_is_no_archive_is_refused_and_left)
 {
 	make_archive(1);
-	ck_assert_int_eq(shell("mkdir d; : > empty; head -c 3000 /dev/zero > zeros;"
-			       "head -c 20000 a.h5 > cut; printf '\\211HDF\\r\\n\\032\\n' > bare;"
-			       "printf '\\211HDF\\r\\n\\032\\n\\011' > version9; ln -s gone link;"
-			       "cp a.h5 broken;"
-			       "dd if=/dev/urandom of=broken bs=1 seek=96 count=400 conv=notrunc "
-			       "2>/dev/null; mkdir -p w; cp -p empty zeros cut bare version9 broken w"),
-			 0);
+	ck_assert_int_eq(
+		shell("mkdir d; : > empty; head -c 3000 /dev/zero > zeros;"
+		      "head -c 20000 a.h5 > cut; printf '\\211HDF\\r\\n\\032\\n' > bare;"
+		      "printf '\\211HDF\\r\\n\\032\\n\\011' > version9; ln -s gone link;"
+		      "cp a.h5 broken;"
+		      "dd if=/dev/urandom of=broken bs=1 seek=96 count=400 conv=notrunc "
+		      "2>/dev/null; mkdir -p w; cp -p empty zeros cut bare version9 "
+		      "broken w"),
+		0);
 	for (int mode = TTI_DRIVER_READ; mode <= TTI_DRIVER_CREATE; mode++) {
 		check_refused("d", mode, mode == TTI_DRIVER_READ ? TT_E_FORMAT : -EISDIR,
 			      "directory");
@@ -317,12 +325,12 @@ static void extend_foreign(hid_t fcpl, hid_t fapl)
 	for (int i = 0; i < 3; i++) {
 		char name[16];
 
-		ck_assert_msg(tti_driver_open(&driver, "f.h5", TTI_DRIVER_WRITE, &opts, &err) ==
-				      TT_OK,
+		ck_assert_msg(tti_driver_open(&driver, "f.h5", TTI_DRIVER_WRITE, &opts,
+					      &err) == TT_OK,
 			      "%s", err.text);
 		snprintf(name, sizeof(name), "ours%d", i);
-		group = H5Gcreate2(tti_driver_file(driver), name, H5P_DEFAULT, H5P_DEFAULT,
-				   H5P_DEFAULT);
+		group = H5Gcreate2(tti_driver_file(driver), name, H5P_DEFAULT,
+				   H5P_DEFAULT, H5P_DEFAULT);
 		ck_assert_int_ge(group, 0);
 		H5Gclose(group);
 		ck_assert_msg(tti_driver_commit(driver, &err) == TT_OK, "%s", err.text);
@@ -361,15 +369,18 @@ START_TEST(a_shrinking_file_ends_where_hdf5_says)
 
 	make_archive(3);
 	stat("a.h5", &before);
-	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_WRITE, &opts, &err), TT_OK);
+	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_WRITE, &opts, &err),
+			 TT_OK);
 	ck_assert_int_ge(H5Ldelete(tti_driver_file(driver), "x", H5P_DEFAULT), 0);
 	ck_assert_int_ge(H5Ldelete(tti_driver_file(driver), "y", H5P_DEFAULT), 0);
 	ck_assert_int_ge(H5Ldelete(tti_driver_file(driver), "table", H5P_DEFAULT), 0);
 	ck_assert_msg(tti_driver_commit(driver, &err) == TT_OK, "%s", err.text);
-	ck_assert_uint_eq(tti_driver_end(driver), (stat("a.h5", &after), (uint64_t)after.st_size));
+	ck_assert_uint_eq(tti_driver_end(driver),
+			  (stat("a.h5", &after), (uint64_t)after.st_size));
 	tti_driver_close(&driver);
 	ck_assert_int_lt(after.st_size, before.st_size);
-	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err), TT_OK);
+	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err),
+			 TT_OK);
 	ck_assert_int_eq(H5Lexists(tti_driver_file(driver), "x", H5P_DEFAULT), 0);
 	tti_driver_close(&driver);
 }
@@ -382,13 +393,16 @@ START_TEST(chunks_may_be_replaced)
 	struct tti_driver_opts opts = { .apply_wait_ns = 0 };
 	struct tti_driver *driver = NULL;
 	static char bytes[131072], back[131072];
-	struct tti_driver_chunk chunk = { .offset = at, .bytes = bytes, .n = sizeof(bytes) };
+	struct tti_driver_chunk chunk = { .offset = at,
+					  .bytes = bytes,
+					  .n = sizeof(bytes) };
 
 	make_archive(1);
 	for (int round = 0; round < 2; round++) {
 		memset(bytes, 'a' + round, sizeof(bytes));
-		ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_WRITE, &opts, &err),
-				 TT_OK);
+		ck_assert_int_eq(
+			tti_driver_open(&driver, "a.h5", TTI_DRIVER_WRITE, &opts, &err),
+			TT_OK);
 		chunk.dataset = H5Dopen2(tti_driver_file(driver), "x", H5P_DEFAULT);
 		ck_assert_int_eq(tti_driver_put_chunk(driver, &chunk, NULL, &err), TT_OK);
 		ck_assert_int_eq(tti_driver_drain(driver, &err), TT_OK);
@@ -401,14 +415,16 @@ START_TEST(chunks_may_be_replaced)
 		{
 			struct tti_chunk_place place;
 
-			ck_assert_int_eq(tti_driver_probe(driver, chunk.dataset, at, &place, &err),
-					 TT_OK);
+			ck_assert_int_eq(
+				tti_driver_probe(driver, chunk.dataset, at, &place, &err),
+				TT_OK);
 			ck_assert_uint_eq(place.n, sizeof(bytes));
 			ck_assert_int_eq(tti_driver_pread(driver, place.address, back,
 							  sizeof(back), &err),
 					 TT_OK);
 			ck_assert_mem_eq(back, bytes, sizeof(back));
-			ck_assert_int_eq(tti_driver_pread(driver, tti_driver_end(driver) - 1,
+			ck_assert_int_eq(tti_driver_pread(driver,
+							  tti_driver_end(driver) - 1,
 							  back, 2, &err),
 					 TT_E_DAMAGED);
 		}
@@ -512,10 +528,12 @@ START_TEST(the_overlay_agrees_with_a_plain_model)
 		n = n < ROOM - at ? n : ROOM - at;
 		if (rand_r(&seed) % 3) {
 			memset(bytes, rand_r(&seed), n);
-			ck_assert_int_eq(tti_overlay_write(&overlay, at + 3 * TTI_PAGE, bytes, n),
-					 TT_OK);
+			ck_assert_int_eq(
+				tti_overlay_write(&overlay, at + 3 * TTI_PAGE, bytes, n),
+				TT_OK);
 			memcpy(model + at, bytes, n);
-			ck_assert(n == 0 || tti_overlay_hides(&overlay, at + 3 * TTI_PAGE, n));
+			ck_assert(n == 0 ||
+				  tti_overlay_hides(&overlay, at + 3 * TTI_PAGE, n));
 		} else {
 			tti_overlay_uncover(&overlay, at + 3 * TTI_PAGE, n);
 			memcpy(model + at, below + at, n);

@@ -42,10 +42,12 @@ static void fill(unsigned char *bytes, int kind)
 
 	for (size_t i = 0; i < BYTES; i++) {
 		state = state * 1664525u + 1013904223u;
-		bytes[i] = kind == 1 ? (unsigned char)(state >> 24) :
-			   kind == 2 ? 0 :
-				       (unsigned char)(i % WIDTH < 4 ? i / WIDTH >> 8 * (i % 4) :
-								       i % WIDTH);
+		bytes[i] =
+			kind == 1 ? (unsigned char)(state >> 24)
+			: kind == 2
+				? 0
+				: (unsigned char)(i % WIDTH < 4 ? i / WIDTH >> 8 * (i % 4)
+								: i % WIDTH);
 	}
 }
 
@@ -68,7 +70,8 @@ static void choose(struct tti_pipeline *out, size_t i, bool with_sum)
 	if (tti_pipeline_choose(out, &choices[i], WIDTH, BYTES, &err) < 0)
 		abort(); /* also called outside a test */
 	if (with_sum)
-		out->filters[out->count++] = (struct tti_filter){ .id = H5Z_FILTER_FLETCHER32 };
+		out->filters[out->count++] =
+			(struct tti_filter){ .id = H5Z_FILTER_FLETCHER32 };
 }
 
 static hid_t make_dataset(hid_t file, const struct tti_pipeline *pipeline)
@@ -98,9 +101,10 @@ static void check_ours_read_by_libhdf5(const struct tti_pipeline *pipeline,
 	tti_auto_hid type = H5Tcreate(H5T_OPAQUE, WIDTH);
 	hid_t dataset = make_dataset(file, pipeline);
 
-	ck_assert_int_eq(tti_pipeline_encode(pipeline, codec, chunk, &encoded, NULL), TT_OK);
-	ck_assert_int_ge(H5Dwrite_chunk(dataset, H5P_DEFAULT, encoded.mask, zero, encoded.n,
-					encoded.bytes),
+	ck_assert_int_eq(tti_pipeline_encode(pipeline, codec, chunk, &encoded, NULL),
+			 TT_OK);
+	ck_assert_int_ge(H5Dwrite_chunk(dataset, H5P_DEFAULT, encoded.mask, zero,
+					encoded.n, encoded.bytes),
 			 0);
 	H5Dclose(dataset);
 	dataset = H5Dopen2(file, "d", H5P_DEFAULT);
@@ -134,7 +138,8 @@ static void check_libhdf5_read_by_us(const struct tti_pipeline *pipeline,
 	hid_t dataset = make_dataset(file, pipeline);
 	tti_auto_hid dcpl = -1;
 
-	ck_assert_int_ge(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, chunk), 0);
+	ck_assert_int_ge(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, chunk),
+			 0);
 	H5Fflush(file, H5F_SCOPE_GLOBAL);
 	ck_assert_int_ge(H5Dget_chunk_storage_size(dataset, zero, &n), 0);
 	ck_assert_uint_le(n, sizeof(stored));
@@ -176,11 +181,13 @@ START_TEST(noise_is_stored_shuffled_with_a_mask)
 
 	fill(chunk, 1);
 	choose(&pipeline, 2, false);
-	ck_assert_int_eq(tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL), TT_OK);
+	ck_assert_int_eq(tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL),
+			 TT_OK);
 	ck_assert_uint_eq(encoded.mask, 2);
 	ck_assert_uint_eq(encoded.n, BYTES);
 	choose(&pipeline, 0, false);
-	ck_assert_int_eq(tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL), TT_OK);
+	ck_assert_int_eq(tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL),
+			 TT_OK);
 	ck_assert_ptr_eq(encoded.bytes, chunk);
 }
 END_TEST
@@ -201,7 +208,8 @@ START_TEST(lzf_carries_exactly_its_three_values)
 	pipeline.filters[0].value_count = 0; /* then our set_local fills them in */
 	dataset = make_dataset(file, &pipeline);
 	dcpl = H5Dget_create_plist(dataset);
-	ck_assert_int_eq(H5Pget_filter2(dcpl, 0, &flags, &count, values, 0, NULL, NULL), 32000);
+	ck_assert_int_eq(H5Pget_filter2(dcpl, 0, &flags, &count, values, 0, NULL, NULL),
+			 32000);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_uint_eq(flags, H5Z_FLAG_OPTIONAL);
 	ck_assert(values[0] == 4 && values[1] == 0x0105 && values[2] == BYTES);
@@ -222,7 +230,8 @@ static void encode_copy(const struct tti_pipeline *pipeline, const unsigned char
 
 START_TEST(damaged_streams_are_reported_never_returned)
 {
-	static unsigned char chunk[BYTES], good[BYTES + 64], broken[BYTES + 64], back[BYTES + 16];
+	static unsigned char chunk[BYTES], good[BYTES + 64], broken[BYTES + 64],
+		back[BYTES + 16];
 	struct tti_pipeline pipeline;
 	struct tti_encoded encoded, bad;
 	struct tt_error err;
@@ -244,7 +253,8 @@ START_TEST(damaged_streams_are_reported_never_returned)
 		rc = tti_pipeline_decode(&pipeline, codec, &bad, back, &err);
 		ck_assert_msg(rc == TT_E_DAMAGED, "cut at %zu", cut);
 		ck_assert_msg(strstr(err.text, "filter 3"), "%s", err.text);
-		choose(&pipeline, (size_t)_i, false); /* nothing may write past the chunk */
+		choose(&pipeline, (size_t)_i,
+		       false); /* nothing may write past the chunk */
 		tti_pipeline_decode(&pipeline, codec, &bad, back, NULL);
 		ck_assert_int_eq(back[BYTES], 0x5a);
 		choose(&pipeline, (size_t)_i, true);
@@ -287,7 +297,8 @@ START_TEST(an_unknown_filter_is_named)
 	ck_assert_int_eq(tti_pipeline_decode(&pipeline, codec, &encoded, back, &err),
 			 TT_E_UNSUPPORTED);
 	encoded = (struct tti_encoded){ .bytes = chunk, .n = BYTES, .mask = 1 };
-	ck_assert_int_eq(tti_pipeline_decode(&pipeline, codec, &encoded, back, &err), TT_OK);
+	ck_assert_int_eq(tti_pipeline_decode(&pipeline, codec, &encoded, back, &err),
+			 TT_OK);
 }
 END_TEST
 
@@ -330,7 +341,8 @@ START_TEST(the_error_printer_is_given_back)
 	{
 		TTI_H5_QUIET;
 		ck_assert_int_lt(H5Fopen("nowhere.h5", H5F_ACC_RDONLY, H5P_DEFAULT), 0);
-		ck_assert_int_eq(tti_h5_fail(&err, -ENOENT, "nowhere.h5", "open"), -ENOENT);
+		ck_assert_int_eq(tti_h5_fail(&err, -ENOENT, "nowhere.h5", "open"),
+				 -ENOENT);
 	}
 	ck_assert_ptr_nonnull(strstr(err.text, "nowhere.h5: open: "));
 	ck_assert_ptr_null(strchr(err.text, '\n'));
@@ -358,9 +370,10 @@ static int write_for_others(void)
 
 			choose(&pipeline, i / 2, i & 1);
 			dataset = make_dataset(file, &pipeline);
-			if (tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL) < 0 ||
-			    H5Dwrite_chunk(dataset, H5P_DEFAULT, encoded.mask, zero, encoded.n,
-					   encoded.bytes) < 0)
+			if (tti_pipeline_encode(&pipeline, codec, chunk, &encoded, NULL) <
+				    0 ||
+			    H5Dwrite_chunk(dataset, H5P_DEFAULT, encoded.mask, zero,
+					   encoded.n, encoded.bytes) < 0)
 				return 1;
 			H5Dclose(dataset);
 			snprintf(name, sizeof(name), "d%d_%zu", kind, i);
@@ -372,7 +385,8 @@ static int write_for_others(void)
 	return H5Fclose(file) < 0;
 }
 
-static int check_one_of_others(hid_t file, const char *name, const unsigned char *expected)
+static int check_one_of_others(hid_t file, const char *name,
+			       const unsigned char *expected)
 {
 	static unsigned char stored[2 * BYTES], back[BYTES];
 	hsize_t zero[] = { 0 }, n;
@@ -421,7 +435,8 @@ int main(int argc, char **argv)
 	int failed;
 
 	if (argc == 3 && chdir(argv[2]) == 0)
-		return strcmp(argv[1], "write") == 0 ? write_for_others() : check_others();
+		return strcmp(argv[1], "write") == 0 ? write_for_others()
+						     : check_others();
 	suite = suite_create("filters");
 	tc = tcase_create("filters");
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -44,7 +44,9 @@ static void teardown(void)
 
 static struct tti_io *open_io(int kind, bool direct, unsigned depth)
 {
-	struct tti_io_opts opts = { .kind = kinds[kind], .depth = depth, .direct = direct };
+	struct tti_io_opts opts = { .kind = kinds[kind],
+				    .depth = depth,
+				    .direct = direct };
 	struct tti_io *io = NULL;
 	struct tt_error err = { .code = 0 };
 
@@ -81,8 +83,10 @@ START_TEST(blocks_arrive_whole_in_any_order)
 	io = open_io(_i & 1, _i & 2, 3);
 	for (size_t i = 0; i < COUNT; i++) {
 		size_t at = (i * 37) % COUNT;
-		struct tti_io_block block = { .bytes = memory + at * n, .n = n,
-					      .offset = at * n, .done = count_done,
+		struct tti_io_block block = { .bytes = memory + at * n,
+					      .n = n,
+					      .offset = at * n,
+					      .done = count_done,
 					      .ctx = counts };
 
 		ck_assert_int_eq(tti_io_write(io, &block), TT_OK);
@@ -106,11 +110,13 @@ START_TEST(reads_give_what_is_there_and_say_where_it_ends)
 		return;
 	io = open_io(_i & 1, _i & 2, 0);
 	ck_assert_int_eq(tti_pwrite_all(fd, memory, COUNT * BLOCK, 0), TT_OK);
-	back = mmap(NULL, COUNT * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		    0);
+	back = mmap(NULL, COUNT * BLOCK, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < COUNT; i++) {
-		struct tti_io_block block = { .bytes = back + i * BLOCK, .n = BLOCK,
-					      .offset = i * BLOCK, .done = count_done,
+		struct tti_io_block block = { .bytes = back + i * BLOCK,
+					      .n = BLOCK,
+					      .offset = i * BLOCK,
+					      .done = count_done,
 					      .ctx = counts };
 
 		ck_assert_int_eq(tti_io_read(io, &block), TT_OK);
@@ -120,12 +126,15 @@ START_TEST(reads_give_what_is_there_and_say_where_it_ends)
 	ck_assert_int_eq(counts[0], COUNT);
 	ck_assert_mem_eq(back, memory, COUNT * BLOCK);
 	{
-		struct tti_io_block past = { .bytes = back, .n = 100,
-					     .offset = COUNT * BLOCK - 50, .done = count_done,
+		struct tti_io_block past = { .bytes = back,
+					     .n = 100,
+					     .offset = COUNT * BLOCK - 50,
+					     .done = count_done,
 					     .ctx = counts };
 
 		ck_assert_int_eq(tti_io_read(io, &past), TT_OK);
-		ck_assert_int_eq(tti_io_drain(io), TT_OK); /* reads leave no trace there */
+		ck_assert_int_eq(tti_io_drain(io),
+				 TT_OK); /* reads leave no trace there */
 		ck_assert_int_eq(counts[1], 1);
 	}
 	munmap(back, COUNT * BLOCK);
@@ -141,8 +150,10 @@ START_TEST(closing_waits_for_what_is_in_flight)
 		return;
 	io = open_io(_i, true, COUNT);
 	for (size_t i = 0; i < COUNT; i++) {
-		struct tti_io_block block = { .bytes = memory + i * BLOCK, .n = BLOCK,
-					      .offset = i * BLOCK, .done = count_done,
+		struct tti_io_block block = { .bytes = memory + i * BLOCK,
+					      .n = BLOCK,
+					      .offset = i * BLOCK,
+					      .done = count_done,
 					      .ctx = counts };
 
 		ck_assert_int_eq(tti_io_write(io, &block), TT_OK);
@@ -191,8 +202,9 @@ struct chain {
 static void submit_next(void *ctx, int rc)
 {
 	struct chain *chain = ctx;
-	struct tti_io_block block = { .bytes = memory, .n = BLOCK, .done = submit_next,
-				      .ctx = chain };
+	struct tti_io_block block = {
+		.bytes = memory, .n = BLOCK, .done = submit_next, .ctx = chain
+	};
 
 	ck_assert_int_eq(rc, TT_OK);
 	if (chain->left-- > 0)
@@ -238,8 +250,10 @@ START_TEST(signals_do_not_disturb)
 	io = open_io(_i, true, 4);
 	for (int round = 0; round < 20; round++)
 		for (size_t i = 0; i < COUNT; i++) {
-			struct tti_io_block block = { .bytes = memory + i * BLOCK, .n = BLOCK,
-						      .offset = i * BLOCK, .done = count_done,
+			struct tti_io_block block = { .bytes = memory + i * BLOCK,
+						      .n = BLOCK,
+						      .offset = i * BLOCK,
+						      .done = count_done,
 						      .ctx = counts };
 
 			ck_assert_int_eq(tti_io_write(io, &block), TT_OK);
