@@ -45,7 +45,7 @@ int tt_archive_holds(struct tt_archive *archive, const char *ring_dir,
 	TTI_H5_QUIET;
 	struct tti_ledger ledger = { 0 };
 	struct tti_sources sources;
-	bool holds = true;
+	bool holds = file->sealed; /* more rows may come to one that is not */
 	int rc = tti_sources_of_file(&sources, ring_dir, file, err);
 
 	if (rc == TT_OK)

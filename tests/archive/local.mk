@@ -38,6 +38,17 @@ TESTS += tests/archive/test_rules
 tests_archive_test_rules_SOURCES = tests/archive/test_rules.c
 tests_archive_test_rules_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_rules_LDADD = $(TEST_LIBS)
+check_PROGRAMS += tests/archive/test_commit tests/archive/commit_tool tests/archive/commit_fail
+TESTS += tests/archive/test_commit
+tests_archive_test_commit_SOURCES = tests/archive/test_commit.c
+tests_archive_test_commit_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_commit_LDADD = $(TEST_LIBS)
+tests_archive_commit_tool_SOURCES = tests/archive/commit_tool.c
+tests_archive_commit_tool_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_commit_tool_LDADD = $(TEST_LIBS)
+tests_archive_commit_fail_SOURCES = tests/archive/commit_tool.c
+tests_archive_commit_fail_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_commit_fail_LDADD = libttfail.la $(TT_ARCHIVE_LIBS)
 
 # reading
 check_PROGRAMS += tests/archive/h5type_tool
