@@ -27,12 +27,14 @@ while [ $i -lt "$kills" ]; do
 	feed $((i + 1)) 5000 >/dev/null
 	io=$([ $((i % 2)) = 0 ] && echo threads || echo auto)
 	delay=$(awk -v s="$seed" -v i=$i -v t="$took" \
-		'BEGIN { srand(s * 1000 + i); for (k = 0; k < 5; k++) rand(); printf "%.4f", rand() * t * 1.1 / 1000 }')
+		'BEGIN { srand(s * 1000 + i); for (k = 0; k < 5; k++) rand(); printf "%.4f", rand() * t * 1.5 / 1000 }')
 	timeout -s KILL "$delay" "$ticktail" archive ring -o a.h5 --seal --io "$io" >out 2>&1
 	status=$?
 	case $status in
-	0) ;;
-	137) died=$((died + 1)) ;;
+	0) took=$((took * 6 / 7)) ;;	# so that about as many are killed as end
+	137)
+		died=$((died + 1))
+		took=$((took * 8 / 7 + 1)) ;;
 	*) not_ok "run $i after $died kills, delay $delay" "exit $status: $(cat out)" ;;
 	esac
 	# what was committed can be read at any time
