@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The demo holds, on generated ticks and on CSV files with and without a header line.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
+[ -x "$ticktail" ] || missing "the program"
 demo=$top_srcdir/examples/demo.sh
 export TMPDIR="$work"
 

@@ -1,6 +1,7 @@
 # tests of the examples and of README
-TESTS += tests/examples/handlers.t
-EXTRA_DIST += \
+EXAMPLE_TESTS = \
 	tests/examples/demo.t \
 	tests/examples/handlers.t \
 	tests/examples/readme.t
+TESTS += $(EXAMPLE_TESTS)
+EXTRA_DIST += $(EXAMPLE_TESTS)

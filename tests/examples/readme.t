@@ -3,6 +3,7 @@
 # What README shows is what there is: its C compiles and runs, its Python is read_ring.py's, its
 # shell lines work.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
+[ -x "$ticktail" ] || missing "the program"
 : "${CC:=cc}"
 readme=$top_srcdir/README.md
 cd "$work" || exit 99

@@ -7,4 +7,3 @@ LINT_TESTS = \
 	tests/lint/paths.t \
 	tests/lint/words.t
 TESTS += $(LINT_TESTS)
-EXTRA_DIST += $(LINT_TESTS) tests/lint/exports.t tests/lint/format.t tests/lint/options.t
