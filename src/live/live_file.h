@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
+#include "base/compiler.h"
+#include "base/failpoint.h"
 #include "base/map.h"
 #include "format/npy.h"
 #include "format/tail.h"
@@ -27,13 +29,14 @@ struct tti_live {
 	uint32_t tail_words; /* 5, 4; 0: a plain .npy file */
 	bool aligned;	     /* end is 8-byte aligned: it can be published by a store */
 	bool writable;
-	bool has_padding;    /* append has padding bytes to zero */
-	struct tti_map map;  /* empty: by pread, or nothing to map */
-	unsigned char *rows; /* row 0 in the mapping; NULL without one */
-	tti_word *tail;	     /* in the mapping; NULL without one, or misaligned */
-	uint64_t end;	     /* writer: the last published end; plain file: capacity */
-	char *path;	     /* for messages; owned */
-	char repaired[160];  /* writer: words on what open repaired, "" for nothing */
+	bool has_padding;	   /* append has padding bytes to zero */
+	size_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
+	struct tti_map map;	   /* empty: by pread, or nothing to map */
+	unsigned char *rows;	   /* row 0 in the mapping; NULL without one */
+	tti_word *tail;		   /* in the mapping; NULL without one, or misaligned */
+	uint64_t end;	    /* writer: the last published end; plain file: capacity */
+	char *path;	    /* for messages; owned */
+	char repaired[160]; /* writer: words on what open repaired, "" for nothing */
 };
 #define TTI_LIVE_EMPTY \
 	{ \
@@ -89,16 +92,91 @@ static inline uint64_t tti_live_room(const struct tti_live *live)
 	return live->capacity - live->end;
 }
 
+/* Store one word of the tail: atomically (release) where it is mapped, else by pwrite. */
+int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value);
+
 /* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
  * latter case. */
-int tti_live_publish(struct tti_live *live, uint64_t end);
+static inline int tti_live_publish(struct tti_live *live, uint64_t end)
+{
+	if (TTI_UNLIKELY(!live->tail)) {
+		int rc = tti_live_put_word(live, 1, end);
+
+		if (rc < 0)
+			return rc;
+	} else {
+		tti_end_publish(live->tail, end);
+	}
+	live->end = end;
+	return TT_OK;
+}
+
+/* Zero the padding bytes of count rows: the one short gap that most padded rows have here,
+ * anything else there. */
+void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count);
+
+static inline void tti_zero_short(unsigned char *at, size_t n)
+{
+	if (n >= 4) { /* two stores that overlap */
+		memset(at, 0, 4);
+		memset(at + n - 4, 0, 4);
+	} else {
+		at[0] = 0;
+		at[n / 2] = 0;
+		at[n - 1] = 0;
+	}
+}
+
+static inline void tti_live_clear_padding(const struct tti_live *live, void *rows,
+					  uint64_t count)
+{
+	unsigned char *at = (unsigned char *)rows + live->gap_off;
+
+	if (live->gap_bytes == 0)
+		tti_live_clear_gaps(live, rows, count);
+	else
+		for (uint64_t i = 0; i < count; i++, at += live->row_bytes)
+			tti_zero_short(at, live->gap_bytes);
+}
+
+/* A constant size lets the compiler store through registers; ticks have a few sizes. */
+static inline void tti_copy_rows(unsigned char *to, const void *from, size_t n)
+{
+	/* clang-format off */
+	switch (n) {
+	case 8: memcpy(to, from, 8); return;
+	case 16: memcpy(to, from, 16); return;
+	case 24: memcpy(to, from, 24); return;
+	case 32: memcpy(to, from, 32); return;
+	case 40: memcpy(to, from, 40); return;
+	case 48: memcpy(to, from, 48); return;
+	case 64: memcpy(to, from, 64); return;
+	default: memcpy(to, from, n); return;
+	}
+	/* clang-format on */
+}
 
 /* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Padding is
  * zeroed unless clean.  Wakes nobody. */
-int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, bool clean);
+static inline int tti_live_append(struct tti_live *live, const void *rows, uint64_t count,
+				  bool clean)
+{
+	unsigned char *to = live->rows + live->end * live->row_bytes;
+	int rc;
 
-/* Zero the padding bytes of count rows. */
-void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count);
+	if (TTI_UNLIKELY(count > tti_live_room(live)))
+		return TT_E_FULL;
+	if (TTI_UNLIKELY(count == 0))
+		return TT_OK;
+	TTI_FAILPOINT("file.append.before_rows");
+	tti_copy_rows(to, rows, (size_t)(count * live->row_bytes));
+	if (live->has_padding && !clean)
+		tti_live_clear_padding(live, to, count);
+	TTI_FAILPOINT("file.append.before_publish");
+	rc = tti_live_publish(live, live->end + count);
+	TTI_FAILPOINT("file.append.after_publish");
+	return rc;
+}
 
 /* Bring update_timestamp up to the coarse clock. */
 void tti_live_stamp(struct tti_live *live);
@@ -112,9 +190,6 @@ int tti_live_update(struct tti_live *live, uint64_t row, const void *rows, uint6
  * has no room there that changes within one page, or an error. */
 int tti_live_put_extent(const struct tti_live *live, uint64_t capacity, bool dry,
 			struct tt_error *err);
-
-/* Store one word of the tail: atomically (release) where it is mapped, else by pwrite. */
-int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value);
 
 /* ---- Reading ---- */
 

@@ -16,6 +16,7 @@
 #include "base/failpoint.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "format/dtype.h"
 
 #define PAGE 4096 /* the least that a write to the page cache changes as one */
 
@@ -109,6 +110,19 @@ static int check_use(const struct tti_live *live, const struct tti_live_open *ar
 	return TT_OK;
 }
 
+/* Most padded rows have one short gap; append zeroes it without asking the dtype again. */
+static void note_padding(struct tti_live *live)
+{
+	const struct tt_dtype *dtype = live->npy.dtype;
+
+	live->has_padding = tt_dtype_has_padding(dtype);
+	if (dtype->gap_count == 1 && dtype->gaps[0].bytes <= 8 &&
+	    dtype->size == live->row_bytes) {
+		live->gap_off = dtype->gaps[0].offset;
+		live->gap_bytes = dtype->gaps[0].bytes;
+	}
+}
+
 /* What the file is: header against tail against size. */
 static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 		   struct tti_tail *tail_out, struct tt_error *err)
@@ -139,7 +153,7 @@ static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 	live->tail_off = live->data_off + live->capacity * live->row_bytes;
 	live->aligned = live->tail_words == 0 || live->tail_off % sizeof(tti_word) == 0;
 	live->end = live->tail_words ? tail_out->end : live->capacity;
-	live->has_padding = tt_dtype_has_padding(live->npy.dtype);
+	note_padding(live);
 	return TT_OK;
 }
 

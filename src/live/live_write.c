@@ -19,58 +19,11 @@ int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value)
 			      live->tail_off + 8u * index);
 }
 
-int tti_live_publish(struct tti_live *live, uint64_t end)
-{
-	int rc = TT_OK;
-
-	if (TTI_LIKELY(live->tail))
-		tti_end_publish(live->tail, end);
-	else
-		rc = tti_live_put_word(live, 1, end);
-	if (rc == TT_OK)
-		live->end = end;
-	return rc;
-}
-
-/* A constant size lets the compiler store through registers; ticks have a few sizes. */
-static inline void copy_rows(unsigned char *to, const void *from, size_t n)
-{
-	switch (n) {
-	case 8: memcpy(to, from, 8); return;
-	case 16: memcpy(to, from, 16); return;
-	case 24: memcpy(to, from, 24); return;
-	case 32: memcpy(to, from, 32); return;
-	case 40: memcpy(to, from, 40); return;
-	case 48: memcpy(to, from, 48); return;
-	case 64: memcpy(to, from, 64); return;
-	default: memcpy(to, from, n); return;
-	}
-}
-
-void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count)
+void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count)
 {
 	uint64_t elements = live->row_bytes / tt_dtype_size(live->npy.dtype);
 
 	tt_dtype_clear_padding(live->npy.dtype, rows, (size_t)(count * elements));
-}
-
-int tti_live_append(struct tti_live *live, const void *rows, uint64_t count, bool clean)
-{
-	unsigned char *to = live->rows + live->end * live->row_bytes;
-	int rc;
-
-	if (TTI_UNLIKELY(count > tti_live_room(live)))
-		return TT_E_FULL;
-	if (TTI_UNLIKELY(count == 0))
-		return TT_OK;
-	TTI_FAILPOINT("file.append.before_rows");
-	copy_rows(to, rows, (size_t)(count * live->row_bytes));
-	if (live->has_padding && !clean)
-		tti_live_clear_padding(live, to, count);
-	TTI_FAILPOINT("file.append.before_publish");
-	rc = tti_live_publish(live, live->end + count);
-	TTI_FAILPOINT("file.append.after_publish");
-	return rc;
 }
 
 void tti_live_stamp(struct tti_live *live)

@@ -7,7 +7,7 @@
 echo 1..1
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
-cat "$top_srcdir"/src/live/*.c | sed -n 's/.*TTI_FAILPOINT("\(file\.[^"]*\)").*/\1/p' |
+cat "$top_srcdir"/src/live/*.[ch] | sed -n 's/.*TTI_FAILPOINT("\(file\.[^"]*\)").*/\1/p' |
 	grep -v '^file\.make\.created$' | LC_ALL=C sort -u >"$dir/found"
 LC_ALL=C sort -u "$top_srcdir/tests/live/crash_file.names" >"$dir/listed"
 if diff "$dir/listed" "$dir/found" >"$dir/diff"; then
