@@ -49,6 +49,8 @@ tests_archive_commit_tool_LDADD = $(TEST_LIBS)
 tests_archive_commit_fail_SOURCES = tests/archive/commit_tool.c
 tests_archive_commit_fail_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_commit_fail_LDADD = libttfail.la $(TT_ARCHIVE_LIBS)
+TESTS += tests/archive/commit_crash.t tests/archive/commit_vh5.t
+EXTRA_DIST += tests/archive/commit_crash.t tests/archive/commit_vh5.t
 
 # reading
 check_PROGRAMS += tests/archive/h5type_tool
