@@ -11,11 +11,23 @@ tests_live_test_file_SOURCES = tests/live/test_file.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_LDADD = $(LIVE_TEST_LIBS)
 
+check_PROGRAMS += tests/live/test_file_resize
+TESTS += tests/live/test_file_resize
+tests_live_test_file_resize_SOURCES = tests/live/test_file_resize.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_resize_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_resize_LDADD = $(LIVE_TEST_LIBS)
+
 check_PROGRAMS += tests/live/test_file_ops
 TESTS += tests/live/test_file_ops
 tests_live_test_file_ops_SOURCES = tests/live/test_file_ops.c $(LIVE_TEST_SOURCES)
 tests_live_test_file_ops_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_ops_LDADD = $(LIVE_TEST_LIBS)
+
+check_PROGRAMS += tests/live/test_file_bad
+TESTS += tests/live/test_file_bad
+tests_live_test_file_bad_SOURCES = tests/live/test_file_bad.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_bad_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_bad_LDADD = $(LIVE_TEST_LIBS)
 
 check_PROGRAMS += tests/live/test_file_mp
 TESTS += tests/live/test_file_mp
