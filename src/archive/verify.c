@@ -131,6 +131,8 @@ static int find_raw(void *ctx, const char *name, H5O_type_t type)
 				"interrupted");
 	else if (type == H5O_TYPE_DATASET && strcmp(leaf, TTI_LEAF_RAW) == 0 && leaf != name)
 		return add_name(f, name, leaf - 1 - name);
+	else if (type != H5O_TYPE_DATASET && type != H5O_TYPE_GROUP)
+		tti_verify_tell(f->v, &place, "is neither a group nor a dataset");
 	return TT_OK;
 }
 
@@ -140,7 +142,8 @@ static bool has_raw(struct tti_verify *v, const char *name)
 	hid_t file = tti_driver_file(v->driver);
 	struct tti_object object;
 
-	return path && tti_is_hard_path(file, path) && tti_object_at(&object, file, path) == 0;
+	return path && tti_is_hard_path(file, path) &&
+	       tti_object_at(&object, file, path) == 0 && object.type == H5O_TYPE_DATASET;
 }
 
 static int check_member(void *ctx, const char *name, H5O_type_t type)

@@ -206,11 +206,30 @@ static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 	tti_verify_tell(s->v, &place, "%s", fault->what);
 }
 
+/* The shape stands in the file twice, which shows when one of them is damaged. */
+static void check_shape(struct subject *s, struct tt_dataset *d)
+{
+	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1, 0 };
+	tti_auto_hid space = H5Dget_space(d->id);
+	hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
+	int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, max);
+
+	for (int i = 0; i < rank; i++) {
+		if (dims[i] == max[i])
+			continue;
+		tti_verify_tell(s->v, &place, "axis %d has %" PRIu64 " places but may have %"
+				PRIu64 ": a version's shape is fixed", i, (uint64_t)dims[i],
+				(uint64_t)max[i]);
+		return;
+	}
+}
+
 static int check_mappings(struct subject *s, struct tt_dataset *d)
 {
 	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1, 0 };
 	int rc;
 
+	check_shape(s, d);
 	if (strcmp(d->raw.path, s->raw.path) != 0) {
 		tti_verify_tell(s->v, &place, "its attribute raw_data names %s, not %s",
 				d->raw.path, s->raw.path);
