@@ -109,7 +109,8 @@ static int prepare(struct tti_driver *driver, struct tt_error *err)
 	if (access->is_new)
 		return TT_OK;
 	rc = check_length(driver, err);
-	driver->committed_end = driver->superblock.end;
+	/* what a dead run left past it is nobody's, so no copy needs to carry it on */
+	driver->committed_end = driver->eof = driver->superblock.end;
 	return rc;
 }
 

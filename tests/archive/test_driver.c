@@ -434,6 +434,29 @@ START_TEST(chunks_may_be_replaced)
 }
 END_TEST
 
+START_TEST(leftovers_past_the_end_are_nobodys)
+{
+	struct tti_driver_opts opts = { .apply_wait_ns = 0 };
+	struct tti_driver *driver = NULL;
+	struct stat clean, after;
+
+	make_archive(1);
+	stat("a.h5", &clean);
+	ck_assert_int_eq(shell("head -c 300000 /dev/urandom >> a.h5"), 0);
+	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err),
+			 TT_OK);
+	ck_assert_uint_eq(tti_driver_end(driver), (uint64_t)clean.st_size);
+	tti_driver_close(&driver);
+	ck_assert_int_eq(model_commit("a.h5", &writing, &err), 2);
+	check_state(2);
+	stat("a.h5", &after);
+	ck_assert_int_eq(tti_driver_open(&driver, "a.h5", TTI_DRIVER_READ, &opts, &err),
+			 TT_OK);
+	ck_assert_uint_eq(tti_driver_end(driver), (uint64_t)after.st_size);
+	tti_driver_close(&driver);
+}
+END_TEST
+
 START_TEST(a_limit_on_file_size_aborts_cleanly)
 {
 	struct rlimit limit = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
@@ -607,6 +630,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tc, files_of_other_kinds_are_extended, 0, 8);
 	tcase_add_test(tc, a_shrinking_file_ends_where_hdf5_says);
 	tcase_add_test(tc, chunks_may_be_replaced);
+	tcase_add_test(tc, leftovers_past_the_end_are_nobodys);
 	tcase_add_test(tc, a_limit_on_file_size_aborts_cleanly);
 	tcase_add_test(tc, a_full_disk_aborts_cleanly);
 	tcase_add_test(tc, the_callers_error_printer_stays);
