@@ -16,7 +16,8 @@ static const char *text_of(int64_t value, enum tt_unit unit, uint32_t step)
 	return text;
 }
 
-static int parse(const char *text, enum tt_unit unit, enum tt_time_round round, int64_t *out)
+static int parse(const char *text, enum tt_unit unit, enum tt_time_round round,
+		 int64_t *out)
 {
 	return tt_time_parse(text, strlen(text), unit, 1, round, out);
 }
@@ -44,11 +45,15 @@ START_TEST(each_unit_prints_its_digits)
 	ck_assert_str_eq(text_of(1381219200123456789, TT_UNIT_ns, 1),
 			 "2013-10-08T08:00:00.123456789Z");
 	ck_assert_str_eq(text_of(1, TT_UNIT_ps, 1), "1970-01-01T00:00:00.000000000001Z");
-	ck_assert_str_eq(text_of(1, TT_UNIT_fs, 1), "1970-01-01T00:00:00.000000000000001Z");
-	ck_assert_str_eq(text_of(-1, TT_UNIT_as, 1), "1969-12-31T23:59:59.999999999999999999Z");
+	ck_assert_str_eq(text_of(1, TT_UNIT_fs, 1),
+			 "1970-01-01T00:00:00.000000000000001Z");
+	ck_assert_str_eq(text_of(-1, TT_UNIT_as, 1),
+			 "1969-12-31T23:59:59.999999999999999999Z");
 	ck_assert_str_eq(text_of(TT_NAT, TT_UNIT_ns, 1), "NaT");
-	ck_assert_str_eq(text_of(INT64_MAX, TT_UNIT_ns, 1), "2262-04-11T23:47:16.854775807Z");
-	ck_assert_str_eq(text_of(INT64_MIN + 1, TT_UNIT_ns, 1), "1677-09-21T00:12:43.145224193Z");
+	ck_assert_str_eq(text_of(INT64_MAX, TT_UNIT_ns, 1),
+			 "2262-04-11T23:47:16.854775807Z");
+	ck_assert_str_eq(text_of(INT64_MIN + 1, TT_UNIT_ns, 1),
+			 "1677-09-21T00:12:43.145224193Z");
 	ck_assert_str_eq(text_of(INT64_MAX, TT_UNIT_Y, 1), "9223372036854777777-01-01");
 	ck_assert_str_eq(text_of(-1971, TT_UNIT_Y, 1), "-0001-01-01");
 	ck_assert_str_eq(text_of(5, TT_UNIT_GENERIC, 1), "5");
@@ -64,31 +69,56 @@ START_TEST(zones_and_fractions_are_understood)
 	ck_assert_int_eq(value_of("1969-12-31T19:30:00.5-04:30", TT_UNIT_ms), 500);
 	ck_assert_int_eq(value_of("1970-01-01T00:00:00.123456789012345678z", TT_UNIT_as),
 			 123456789012345678);
-	ck_assert_int_eq(value_of("1970-01-01T00:00:00.1000000000000000000000", TT_UNIT_ms), 100);
+	ck_assert_int_eq(
+		value_of("1970-01-01T00:00:00.1000000000000000000000", TT_UNIT_ms), 100);
 	ck_assert_int_eq(value_of("1900-03-01", TT_UNIT_D), -25508);
 	ck_assert_int_eq(value_of("-0001-01-01", TT_UNIT_Y), -1971);
 	ck_assert_int_eq(value_of("2016-12-31T23:59:60Z", TT_UNIT_s), 1483228800);
 	ck_assert_int_eq(value_of("2017-01-01T00:59:60+01:00", TT_UNIT_s), 1483228800);
 	ck_assert_int_eq(value_of("NaT", TT_UNIT_s), TT_NAT);
-	ck_assert_int_eq(value_of("2262-04-11T23:47:16.854775807Z", TT_UNIT_ns), INT64_MAX);
+	ck_assert_int_eq(value_of("2262-04-11T23:47:16.854775807Z", TT_UNIT_ns),
+			 INT64_MAX);
 }
 END_TEST
 
 START_TEST(what_is_no_time_is_refused)
 {
 	static const char *const bad[] = {
-		"", "1970", "1970-01", "1970-1-1", "70-01-01", "1970-13-01", "1970-00-01",
-		"1970-02-29", "1900-02-29", "2001-02-29", "1970-04-31", "1970-01-01T",
-		"1970-01-01T24:00:00", "1970-01-01T00:60:00", "1970-01-01T00:00:61Z",
-		"1970-01-01T00:00:60Z", "1970-01-01T00:00", "1970-01-01T00:00:00.Z",
-		"1970-01-01T00:00:00+1:00", "1970-01-01T00:00:00+24:00", "1970-01-01T00:00:00Zx",
-		"1970-01-01T00:00:00 Z", " 1970-01-01", "1970-01-01 ", "nat", "now",
-		"1970-01-01T00:00:00+0100", "--1970-01-01", "1970-01-01X00:00:00",
+		"",
+		"1970",
+		"1970-01",
+		"1970-1-1",
+		"70-01-01",
+		"1970-13-01",
+		"1970-00-01",
+		"1970-02-29",
+		"1900-02-29",
+		"2001-02-29",
+		"1970-04-31",
+		"1970-01-01T",
+		"1970-01-01T24:00:00",
+		"1970-01-01T00:60:00",
+		"1970-01-01T00:00:61Z",
+		"1970-01-01T00:00:60Z",
+		"1970-01-01T00:00",
+		"1970-01-01T00:00:00.Z",
+		"1970-01-01T00:00:00+1:00",
+		"1970-01-01T00:00:00+24:00",
+		"1970-01-01T00:00:00Zx",
+		"1970-01-01T00:00:00 Z",
+		" 1970-01-01",
+		"1970-01-01 ",
+		"nat",
+		"now",
+		"1970-01-01T00:00:00+0100",
+		"--1970-01-01",
+		"1970-01-01X00:00:00",
 	};
 	int64_t value;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		ck_assert_msg(parse(bad[i], TT_UNIT_ns, TT_TIME_EXACT, &value) == TT_E_FORMAT,
+		ck_assert_msg(parse(bad[i], TT_UNIT_ns, TT_TIME_EXACT, &value) ==
+				      TT_E_FORMAT,
 			      "'%s'", bad[i]);
 }
 END_TEST
@@ -97,23 +127,31 @@ START_TEST(finer_digits_round_only_when_asked)
 {
 	int64_t value;
 
-	ck_assert_int_eq(parse("1970-01-01T00:00:00.0015", TT_UNIT_ms, TT_TIME_EXACT, &value),
-			 TT_E_RANGE);
-	ck_assert_int_eq(parse("1970-01-01T00:00:00.0015", TT_UNIT_ms, TT_TIME_ROUND_UP, &value), 0);
+	ck_assert_int_eq(
+		parse("1970-01-01T00:00:00.0015", TT_UNIT_ms, TT_TIME_EXACT, &value),
+		TT_E_RANGE);
+	ck_assert_int_eq(
+		parse("1970-01-01T00:00:00.0015", TT_UNIT_ms, TT_TIME_ROUND_UP, &value),
+		0);
 	ck_assert_int_eq(value, 2);
-	ck_assert_int_eq(parse("1969-12-31T23:59:59.9995", TT_UNIT_ms, TT_TIME_ROUND_DOWN, &value),
-			 0);
+	ck_assert_int_eq(
+		parse("1969-12-31T23:59:59.9995", TT_UNIT_ms, TT_TIME_ROUND_DOWN, &value),
+		0);
 	ck_assert_int_eq(value, -1);
-	ck_assert_int_eq(parse("1970-01-02", TT_UNIT_M, TT_TIME_EXACT, &value), TT_E_RANGE);
+	ck_assert_int_eq(parse("1970-01-02", TT_UNIT_M, TT_TIME_EXACT, &value),
+			 TT_E_RANGE);
 	ck_assert_int_eq(parse("1970-01-02", TT_UNIT_M, TT_TIME_ROUND_UP, &value), 0);
 	ck_assert_int_eq(value, 1);
 	ck_assert_int_eq(parse("1970-01-01T00:00:00.0000000000000000001", TT_UNIT_as,
-			       TT_TIME_ROUND_UP, &value), 0);
+			       TT_TIME_ROUND_UP, &value),
+			 0);
 	ck_assert_int_eq(value, 1);
 	ck_assert_int_eq(tt_time_parse("1970-01-01T00:00:00.000030", 26, TT_UNIT_us, 25,
-				       TT_TIME_EXACT, &value), TT_E_RANGE);
+				       TT_TIME_EXACT, &value),
+			 TT_E_RANGE);
 	ck_assert_int_eq(tt_time_parse("1970-01-01T00:00:00.000050", 26, TT_UNIT_us, 25,
-				       TT_TIME_EXACT, &value), TT_OK);
+				       TT_TIME_EXACT, &value),
+			 TT_OK);
 	ck_assert_int_eq(value, 2);
 }
 END_TEST
@@ -122,15 +160,20 @@ START_TEST(what_a_unit_cannot_hold_is_out_of_range)
 {
 	int64_t value;
 
-	ck_assert_int_eq(parse("2262-04-11T23:47:16.854775808Z", TT_UNIT_ns, TT_TIME_EXACT, &value),
+	ck_assert_int_eq(parse("2262-04-11T23:47:16.854775808Z", TT_UNIT_ns,
+			       TT_TIME_EXACT, &value),
 			 TT_E_RANGE);
-	ck_assert_int_eq(parse("1677-09-21T00:12:43.145224192Z", TT_UNIT_ns, TT_TIME_EXACT, &value),
+	ck_assert_int_eq(parse("1677-09-21T00:12:43.145224192Z", TT_UNIT_ns,
+			       TT_TIME_EXACT, &value),
 			 TT_E_RANGE);
-	ck_assert_int_eq(parse("999999999999999999999999-01-01", TT_UNIT_Y, TT_TIME_EXACT, &value),
+	ck_assert_int_eq(
+		parse("999999999999999999999999-01-01", TT_UNIT_Y, TT_TIME_EXACT, &value),
+		TT_E_RANGE);
+	ck_assert_int_eq(parse("9999999999999999999999999999-01-01", TT_UNIT_as,
+			       TT_TIME_EXACT, &value),
 			 TT_E_RANGE);
-	ck_assert_int_eq(parse("9999999999999999999999999999-01-01", TT_UNIT_as, TT_TIME_EXACT,
-			       &value), TT_E_RANGE);
-	ck_assert_int_eq(parse("999999999999999999999999999999-01-01", TT_UNIT_Y, TT_TIME_EXACT, &value),
+	ck_assert_int_eq(parse("999999999999999999999999999999-01-01", TT_UNIT_Y,
+			       TT_TIME_EXACT, &value),
 			 TT_E_FORMAT);
 }
 END_TEST
@@ -163,9 +206,11 @@ START_TEST(what_is_printed_is_read_back)
 
 		if (value == TT_NAT)
 			continue;
-		ck_assert_msg(tt_time_parse(text, strlen(text), unit, step, TT_TIME_EXACT, &back) ==
-				      TT_OK && back == value,
-			      "%lld unit %d step %u: %s", (long long)value, unit, step, text);
+		ck_assert_msg(tt_time_parse(text, strlen(text), unit, step, TT_TIME_EXACT,
+					    &back) == TT_OK &&
+				      back == value,
+			      "%lld unit %d step %u: %s", (long long)value, unit, step,
+			      text);
 	}
 }
 END_TEST
@@ -178,8 +223,8 @@ START_TEST(days_agree_with_the_c_library)
 		char text[64];
 
 		gmtime_r(&t, &tm);
-		snprintf(text, sizeof(text), "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
-			 tm.tm_mday);
+		snprintf(text, sizeof(text), "%04d-%02d-%02d", tm.tm_year + 1900,
+			 tm.tm_mon + 1, tm.tm_mday);
 		if (tm.tm_year + 1900 >= 0)
 			ck_assert_str_eq(text_of(day, TT_UNIT_D, 1), text);
 	}
