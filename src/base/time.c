@@ -11,7 +11,7 @@
 
 #define ATTO INT64_C(1000000000000000000)
 #define DAY_S 86400
-#define ERA_DAYS 146097 /* days of 400 Gregorian years */
+#define ERA_DAYS 146097	   /* days of 400 Gregorian years */
 #define YEAR_DIGITS_MAX 29 /* of the last year that a count of years by 2^32 reaches */
 
 typedef __int128 wide;
@@ -42,7 +42,8 @@ static wide days_from_civil(struct civil c)
 	int of_era = (int)(year - era * 400);
 	int of_year = (153 * (c.month + (c.month > 2 ? -3 : 9)) + 2) / 5 + c.day - 1;
 
-	return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+	return era * ERA_DAYS + of_era * 365 + of_era / 4 - of_era / 100 + of_year -
+	       719468;
 }
 
 static struct civil civil_from_days(wide days)
@@ -72,38 +73,25 @@ static int days_of_month(wide year, int month)
 static int unit_places(enum tt_unit unit)
 {
 	switch (unit) {
-	case TT_UNIT_s:
-		return 0;
-	case TT_UNIT_ms:
-		return 3;
-	case TT_UNIT_us:
-		return 6;
-	case TT_UNIT_ns:
-		return 9;
-	case TT_UNIT_ps:
-		return 12;
-	case TT_UNIT_fs:
-		return 15;
-	case TT_UNIT_as:
-		return 18;
-	default:
-		return -1;
+	case TT_UNIT_s: return 0;
+	case TT_UNIT_ms: return 3;
+	case TT_UNIT_us: return 6;
+	case TT_UNIT_ns: return 9;
+	case TT_UNIT_ps: return 12;
+	case TT_UNIT_fs: return 15;
+	case TT_UNIT_as: return 18;
+	default: return -1;
 	}
 }
 
 static int unit_seconds(enum tt_unit unit)
 {
 	switch (unit) {
-	case TT_UNIT_W:
-		return 7 * DAY_S;
-	case TT_UNIT_D:
-		return DAY_S;
-	case TT_UNIT_h:
-		return 3600;
-	case TT_UNIT_m:
-		return 60;
-	default:
-		return 1;
+	case TT_UNIT_W: return 7 * DAY_S;
+	case TT_UNIT_D: return DAY_S;
+	case TT_UNIT_h: return 3600;
+	case TT_UNIT_m: return 60;
+	default: return 1;
 	}
 }
 
@@ -171,11 +159,11 @@ static char *put_count(char *at, wide count, enum tt_unit unit)
 	if (unit == TT_UNIT_M) {
 		wide year = floor_div(count, 12);
 
-		return put_date(at, (struct civil){ 1970 + year, (int)(count - year * 12) + 1,
-						    1 });
+		return put_date(at, (struct civil){ 1970 + year,
+						    (int)(count - year * 12) + 1, 1 });
 	}
-	seconds = places > 0 ? floor_div(count, power_of_ten(places)) :
-			       count * unit_seconds(unit);
+	seconds = places > 0 ? floor_div(count, power_of_ten(places))
+			     : count * unit_seconds(unit);
 	if (places > 0)
 		fraction = (int64_t)(count - seconds * power_of_ten(places));
 	days = floor_div(seconds, DAY_S);
@@ -185,7 +173,8 @@ static char *put_count(char *at, wide count, enum tt_unit unit)
 	return put_clock(at, (int)(seconds - days * DAY_S), fraction, places);
 }
 
-size_t tt_time_format(char out[TT_TIME_TEXT], int64_t value, enum tt_unit unit, uint32_t step)
+size_t tt_time_format(char out[TT_TIME_TEXT], int64_t value, enum tt_unit unit,
+		      uint32_t step)
 {
 	char *end;
 
@@ -250,7 +239,8 @@ static bool take_date(struct cursor *c, struct civil *out)
 	if (!negative)
 		take(c, '+');
 	if (!take_digits(c, 4, YEAR_DIGITS_MAX, &year) || !take(c, '-') ||
-	    !take_number(c, 12, &out->month) || !take(c, '-') || !take_number(c, 31, &out->day))
+	    !take_number(c, 12, &out->month) || !take(c, '-') ||
+	    !take_number(c, 31, &out->day))
 		return false;
 	out->year = negative ? -year : year;
 	return out->month >= 1 && out->day >= 1 &&
@@ -334,7 +324,8 @@ static wide count_calendar(const struct instant *in, enum tt_unit unit, bool *in
 }
 
 /* false when 128 bits do not hold the count: then no unit's 64 do. */
-static bool count_units(const struct instant *in, enum tt_unit unit, bool *inexact, wide *out)
+static bool count_units(const struct instant *in, enum tt_unit unit, bool *inexact,
+			wide *out)
 {
 	int places = unit_places(unit);
 	int64_t atto_each = power_of_ten(18 - (places < 0 ? 0 : places));
@@ -345,7 +336,8 @@ static bool count_units(const struct instant *in, enum tt_unit unit, bool *inexa
 		return true;
 	}
 	if (places >= 0)
-		return !__builtin_mul_overflow(in->seconds, (wide)power_of_ten(places), out) &&
+		return !__builtin_mul_overflow(in->seconds, (wide)power_of_ten(places),
+					       out) &&
 		       !__builtin_add_overflow(*out, (wide)(in->atto / atto_each), out);
 	*out = floor_div(in->seconds, unit_seconds(unit));
 	*inexact |= *out * unit_seconds(unit) != in->seconds;
