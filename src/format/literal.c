@@ -97,6 +97,7 @@ bool tti_literal_word(struct tti_literal *lit, const char *word)
 /* Bytes of a prefix (u, b, r, br, rb, either case) that a quote follows, or -1. */
 static int string_prefix(struct tti_literal *lit, bool *raw)
 {
+	bool bytes = false;
 	int n = 0;
 
 	tti_literal_space(lit);
@@ -107,7 +108,10 @@ static int string_prefix(struct tti_literal *lit, bool *raw)
 		if (c == '\0' || !strchr("uUbBrR", c))
 			break;
 		*raw |= c == 'r' || c == 'R';
+		bytes |= c == 'b' || c == 'B';
 	}
+	if (n == 2 && !(*raw && bytes))
+		return -1;
 	switch (byte_at(lit, lit->pos + (size_t)n)) {
 	case '\'':
 	case '"': return n;

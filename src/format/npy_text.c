@@ -2,6 +2,7 @@
 /* The Python dict literal of an .npy header.  Accepts what ast.literal_eval() and NumPy's
  * checks accept: any order of keys (the last of equal ones counts), any quotes, spaces,
  * comments, trailing commas, and long integers of Python 2.
+ * A descr that a later one replaces is skipped without a look inside.
  * Invariant: at <= end; nothing is read at or past end. */
 #include "format/npy_text.h"
 
@@ -171,22 +172,23 @@ static int take_digits(struct scan *s, uint64_t *out)
 	return TT_OK;
 }
 
-static int take_extent(struct scan *s, uint64_t *out)
+static int take_integer(struct scan *s, uint64_t *out)
 {
+	bool negative = peek(s) == '-', sign = negative || peek(s) == '+';
 	int rc;
 
-	if (peek(s) == '-')
-		return refuse(s, "a negative extent");
-	if (peek(s) == '+')
-		s->at++;
+	s->at += sign;
 	skip_space(s);
-	if (take_name(s, "True") || take_name(s, "False")) { /* integers, to Python */
+	if (!sign &&
+	    (take_name(s, "True") || take_name(s, "False"))) { /* integers, to Python */
 		*out = s->at[-2] == 'u';
 		return TT_OK;
 	}
 	rc = take_digits(s, out);
 	if (rc < 0)
 		return rc;
+	if (negative && *out != 0)
+		return refuse(s, "a negative extent");
 	if (s->python2) {
 		const char *before = s->at;
 
@@ -197,6 +199,23 @@ static int take_extent(struct scan *s, uint64_t *out)
 	return is_name_char(peek(s)) || peek(s) == '.'
 		       ? refuse(s, "an extent that is no integer")
 		       : TT_OK;
+}
+
+/* An integer, in brackets perhaps. */
+static int take_extent(struct scan *s, uint64_t *out)
+{
+	size_t brackets = 0;
+	int rc;
+
+	for (; take(s, "("); brackets++)
+		skip_space(s);
+	rc = take_integer(s, out);
+	for (; rc == TT_OK && brackets > 0; brackets--) {
+		skip_space(s);
+		if (!take(s, ")"))
+			return refuse(s, "an extent that is no integer");
+	}
+	return rc;
 }
 
 /* The columns from the bracket to the end of the first extent, when only spaces stand before

@@ -30,3 +30,9 @@ tests_format_test_dtype_oom_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=cal
 	-Wl,--wrap=realloc,--wrap=strdup
 tests_format_test_dtype_oom_LDADD = libttbase.la $(CHECK_LIBS)
 EXTRA_DIST += tests/format/dtype_numpy.t tests/format/dtype_numpy.py
+
+check_PROGRAMS += tests/format/npy_echo
+TESTS += tests/format/npy_numpy.t
+tests_format_npy_echo_SOURCES = tests/format/npy_echo.c
+tests_format_npy_echo_LDADD = libttbase.la
+EXTRA_DIST += tests/format/npy_numpy.t tests/format/npy_numpy.py
