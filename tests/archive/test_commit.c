@@ -580,7 +580,7 @@ END_TEST
 
 START_TEST(chunks_of_nothing_but_zeros_are_not_stored)
 {
-	int64_t *rows = calloc(1000, 8);
+	int64_t *rows = calloc(1000, 8), *zeros = calloc(1050, 8);
 	uint64_t count, bytes;
 	int64_t *got;
 
@@ -588,12 +588,13 @@ START_TEST(chunks_of_nothing_but_zeros_are_not_stored)
 	write_plain("z.npy", "<i8", "False", "(1000,)", rows, 8000);
 	OK(commit_as("z.npy", NULL, 100));
 	ck_assert_uint_eq(result.chunks, 1);
-	write_plain("y.npy", "<i8", "False", "(1050,)", calloc(1050, 8), 8400);
+	write_plain("y.npy", "<i8", "False", "(1050,)", zeros, 8400);
 	OK(commit_as("y.npy", NULL, 100));
 	ck_assert_uint_eq(result.chunks, 1); /* the trimmed last one is */
 	got = read_all("z", NULL, &count, &bytes);
 	ck_assert(count == 1000 && memcmp(got, rows, 8000) == 0);
 	free(got);
+	free(zeros);
 	free(rows);
 	ck_assert_uint_eq(damage_count(), 0);
 }
