@@ -182,7 +182,7 @@ static int not_the_file(const struct tti_item *item, const struct tti_ledger_row
 	return tti_fail(err, TT_E_MISMATCH,
 			"%s: is not the file archived before: its rows %" PRIu64
 			"-%" PRIu64 " are not those in version %s, dataset '%.200s'; "
-				    "archive it under another "
+			"archive it under another "
 			"name with --dataset",
 			item->path, row->file_row, row->file_row + row->rows - 1,
 			row->version, row->dataset);
