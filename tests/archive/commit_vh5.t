@@ -180,6 +180,55 @@ for number in (2, 3, 5):
         f['_version_data/versions'].attrs['data_version'] = number
     code, words = archive('-o', 'p.h5', '-d', 'g/z', 'same.npy')
     check('data_version %d is refused' % number, code == 1 and str(number) in words)
+
+# what interrupted or mistaken programs leave
+def theirs(path, rows=50, **more):
+    f = h5py.File(path, 'w')
+    vf = VersionedHDF5File(f)
+    with vf.stage_version('a') as staged:
+        staged.create_dataset('x', data=np.arange(rows), chunks=(10,), **more)
+    return f, vf
+
+np.save('more.npy', np.arange(1000, 1025))
+f, vf = theirs('left.h5', 45)
+f['_version_data/x/raw_data'].resize((80,))
+f['_version_data/x/raw_data'][50:] = 7
+f['_version_data/x/hash_table'].resize((8,))
+f.close()
+code, words = archive('-o', 'left.h5', '-d', 'x', '-v', 'b', 'more.npy')
+check('slots of an interrupted commit are used again', code == 0 and whole('left.h5') and
+      equal(read('left.h5', 'b', 'x'), np.concatenate([np.arange(45), np.arange(1000, 1025)])))
+f, vf = theirs('short.h5')
+f['_version_data/x/hash_table'].attrs['largest_index'] = 3
+f.close()
+before = open('short.h5', 'rb').read()
+code, words = archive('-o', 'short.h5', '-d', 'x', '-v', 'b', 'more.npy')
+check('a table shorter than what is used is refused', code == 1 and 'rebuild-hashes' in words
+      and open('short.h5', 'rb').read() == before)
+f, vf = theirs('filter.h5', scaleoffset=0)
+f.close()
+code, words = archive('-o', 'filter.h5', '-d', 'x', '-v', 'b', 'more.npy')
+check('an unknown filter is refused by its number', code == 1 and 'filter 6' in words)
+f, vf = theirs('open.h5')
+with vf.stage_version('b') as staged:
+    staged['x'][0] = 3
+f['_version_data/versions/b'].attrs['committed'] = False
+f.close()
+code, words = archive('-o', 'open.h5', '-d', 'x', '-v', 'c', 'more.npy')
+check('a current version never committed is no parent', code == 1 and "'b'" in words)
+code, words = archive('-o', 'open.h5', '-d', 'x', '-v', 'c', '-p', 'a', 'more.npy')
+check('but another can be named', code == 0 and len(read('open.h5', 'c', 'x')) == 75)
+f, vf = theirs('gone.h5')
+with vf.stage_version('b') as staged:
+    del staged['x']
+del f['_version_data/versions'].attrs['data_version']
+f.close()
+code, words = archive('-o', 'gone.h5', '-d', 'x', '-v', 'c', 'more.npy')
+check('a dataset that the parent lost is added to, not made again', code == 0
+      and equal(read('gone.h5', 'c', 'x'), np.arange(1000, 1025)) and whole('gone.h5')
+      and equal(read('gone.h5', 'a', 'x'), np.arange(50)))
+with h5py.File('gone.h5', 'r') as f:
+    check('data_version 1 becomes 4', f['_version_data/versions'].attrs['data_version'] == 4)
 print('1..%d' % count)
 END
 "$python" peer.py "$tool" 2>peer.err || { sed 's/^/# /' peer.err; exit 1; }
