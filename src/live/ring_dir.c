@@ -200,15 +200,22 @@ static int compare_items(const void *a, const void *b)
 	return (int)right->merged - (int)left->merged; /* the merged file first */
 }
 
-static int add_item(struct tti_ring *ring, struct tti_items *items, const char *file_name)
+static bool is_regular(const struct tti_ring *ring, const struct dirent *found)
 {
 	struct stat st;
-	uint64_t name;
-	enum tti_ring_entry kind = tti_ring_parse_name(file_name, &name);
 
-	if (kind == TTI_RING_OTHER ||
-	    fstatat(ring->dirfd, file_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode))
+	if (found->d_type != DT_UNKNOWN)
+		return found->d_type == DT_REG;
+	return fstatat(ring->dirfd, found->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+static int add_item(struct tti_ring *ring, struct tti_items *items, const struct dirent *found)
+{
+	uint64_t name;
+	enum tti_ring_entry kind = tti_ring_parse_name(found->d_name, &name);
+
+	if (kind == TTI_RING_OTHER || !is_regular(ring, found))
 		return TT_OK;
 	if (grow((void **)&items->at, &items->room, items->count, sizeof(*items->at)) < 0)
 		return -ENOMEM;
@@ -241,7 +248,7 @@ static int scan(struct tti_ring *ring, struct tti_items *items, struct tt_error 
 		if (!found && errno != 0)
 			rc = -errno;
 		if (found)
-			rc = add_item(ring, items, found->d_name);
+			rc = add_item(ring, items, found);
 	} while (found && rc == TT_OK);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, ring->path, "list the directory");
@@ -258,7 +265,7 @@ static bool holds_name(const struct tti_names *names, uint64_t name)
 	return false;
 }
 
-static bool has_merged(const struct tti_items *items, uint64_t name)
+struct tti_ring_item *tti_items_find(const struct tti_items *items, uint64_t name)
 {
 	size_t low = 0, high = items->count;
 
@@ -270,7 +277,30 @@ static bool has_merged(const struct tti_items *items, uint64_t name)
 		else
 			high = mid;
 	}
-	return low < items->count && items->at[low].name == name && items->at[low].merged;
+	return low < items->count && items->at[low].name == name ? &items->at[low] : NULL;
+}
+
+static bool has_merged(const struct tti_items *items, uint64_t name)
+{
+	const struct tti_ring_item *item = tti_items_find(items, name);
+
+	return item && item->merged;
+}
+
+/* Joined files whose merger died before it removed them. */
+static void shadow_joined(struct tti_ring *ring, struct tti_items *items)
+{
+	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++) {
+		const struct tti_entry *entry = tti_ring_entry(ring, i);
+		uint64_t name = tti_entry_name(entry), into = tti_entry_merged(entry);
+		struct tti_ring_item *item;
+
+		if (name == 0 || into == 0 || !has_merged(items, into))
+			continue;
+		item = tti_items_find(items, name);
+		if (item && !item->merged)
+			item->shadowed = true;
+	}
 }
 
 static void judge_items(struct tti_ring *ring, struct tti_items *items,
@@ -287,17 +317,7 @@ static void judge_items(struct tti_ring *ring, struct tti_items *items,
 		item->queued = !item->merged && holds_name(queue, item->name);
 		item->shadowed = !item->merged && has_merged(items, item->name);
 	}
-	/* files that were joined, and those who joined them died before they removed them */
-	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++) {
-		const struct tti_entry *entry = tti_ring_entry(ring, i);
-		uint64_t name = tti_entry_name(entry), into = tti_entry_merged(entry);
-
-		if (name == 0 || into == 0 || !has_merged(items, into))
-			continue;
-		for (size_t k = 0; k < items->count; k++)
-			if (items->at[k].name == name && !items->at[k].merged)
-				items->at[k].shadowed = true;
-	}
+	shadow_joined(ring, items);
 }
 
 static bool is_there(int dirfd, const char *name)

@@ -64,14 +64,9 @@ static uint64_t claim_free(struct tti_ring *ring)
 static bool is_gone(const struct tti_items *items, const struct tti_entry *entry)
 {
 	uint64_t name = tti_entry_name(entry), into = tti_entry_merged(entry);
+	const struct tti_ring_item *merged = into ? tti_items_find(items, into) : NULL;
 
-	if (name == 0)
-		return false;
-	for (size_t i = 0; i < items->count; i++)
-		if (items->at[i].name == name ||
-		    (into != 0 && items->at[i].merged && items->at[i].name == into))
-			return false;
-	return true;
+	return name != 0 && !tti_items_find(items, name) && !(merged && merged->merged);
 }
 
 /* The oldest entry whose file is gone, when many are. */

@@ -61,10 +61,9 @@ static int sync_dir(const struct tti_ring *ring, struct tt_error *err)
 
 static bool has_merged_file(const struct merge *merge, uint64_t name)
 {
-	for (size_t i = 0; i < merge->items.count; i++)
-		if (merge->items.at[i].name == name && merge->items.at[i].merged)
-			return true;
-	return false;
+	const struct tti_ring_item *item = tti_items_find(&merge->items, name);
+
+	return item && item->merged;
 }
 
 /* Entries that point to a file which never came would hide their own file as soon as another
@@ -78,9 +77,8 @@ static void forget_unmade(struct merge *merge)
 		if (into == 0 || has_merged_file(merge, into))
 			continue;
 		/* joined, and the merged file was removed since: its rows are gone */
-		for (size_t k = 0; k < merge->items.count; k++)
-			if (merge->items.at[k].name == tti_entry_name(entry))
-				tti_entry_merged_store(entry, 0);
+		if (tti_items_find(&merge->items, tti_entry_name(entry)))
+			tti_entry_merged_store(entry, 0);
 	}
 }
 

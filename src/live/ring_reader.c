@@ -25,14 +25,6 @@ int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
 	return TT_OK;
 }
 
-static const struct tti_ring_item *find_item(const struct tti_items *items, uint64_t name)
-{
-	for (size_t i = 0; i < items->count; i++)
-		if (items->at[i].name == name)
-			return &items->at[i];
-	return NULL;
-}
-
 bool tti_reader_map_merged(const struct tt_ring_reader *reader, const struct tti_items *items,
 			   struct tt_pos *pos)
 {
@@ -42,7 +34,7 @@ bool tti_reader_map_merged(const struct tt_ring_reader *reader, const struct tti
 	if (idx == TTI_NO_ENTRY)
 		return false;
 	into = tti_entry_merged(tti_ring_entry(&reader->ring, idx));
-	item = into ? find_item(items, into) : NULL;
+	item = into ? tti_items_find(items, into) : NULL;
 	if (!item || !item->merged)
 		return false;
 	pos->row += tti_field_load(&tti_ring_entry(&reader->ring, idx)->merged_row);
@@ -136,30 +128,56 @@ static int next_in_queue(struct tt_ring_reader *reader, struct target *out,
 	return rc;
 }
 
+/* The first file after name in a list. */
+static void take_after(const struct tti_items *items, uint64_t name, struct target *out)
+{
+	size_t low = 0, high = items->count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (items->at[mid].name <= name)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < items->count)
+		*out = (struct target){ .name = items->at[low].name,
+					.merged = items->at[low].merged,
+					.newest = items->at[low].name == items->newest,
+					.found = true };
+}
+
+/* By the list of the last look, so that a reader far behind does not list a large directory
+ * for each file.  Between two files that are still there none can have come: names only grow,
+ * and a merged file takes the place of one that then is gone.  Only the end of the list is
+ * out of date. */
+static void next_seen(const struct tt_ring_reader *reader, struct target *out)
+{
+	if (reader->queued_only || reader->seal_only)
+		return;
+	take_after(&reader->seen, reader->pos.file, out);
+	if (out->newest)
+		*out = (struct target){ 0 };
+}
+
 static int next_on_disk(struct tt_ring_reader *reader, struct target *out,
 			struct tt_error *err)
 {
-	tti_auto_items items = { 0 };
 	struct tt_pos pos = reader->pos;
-	int rc = tti_reader_items(reader, &items, err);
+	int rc;
 
+	tti_items_free(&reader->seen);
+	rc = tti_reader_items(reader, &reader->seen, err);
 	if (rc < 0)
 		return rc;
 	if (pos.file != 0 && !(reader->cur && reader->cur->merged) &&
-	    tti_reader_map_merged(reader, &items, &pos)) {
+	    tti_reader_map_merged(reader, &reader->seen, &pos)) {
 		*out = (struct target){ .name = pos.file, .merged = true, .found = true,
 					.inside = true, .row = pos.row };
 		return TT_OK;
 	}
-	for (size_t i = 0; i < items.count; i++) {
-		if (items.at[i].name <= pos.file)
-			continue;
-		*out = (struct target){ .name = items.at[i].name,
-					.merged = items.at[i].merged,
-					.newest = items.at[i].name == items.newest,
-					.found = true };
-		return TT_OK;
-	}
+	take_after(&reader->seen, pos.file, out);
 	return TT_OK;
 }
 
@@ -195,6 +213,8 @@ static int next_file(struct tt_ring_reader *reader, struct tt_error *err)
 		struct target target = { 0 };
 
 		rc = tries == 0 && reader->cur ? next_in_queue(reader, &target, err) : TT_OK;
+		if (rc == TT_OK && !target.found && tries == 0 && reader->cur)
+			next_seen(reader, &target);
 		if (rc == TT_OK && !target.found)
 			rc = next_on_disk(reader, &target, err);
 		if (rc < 0)
@@ -354,6 +374,7 @@ void tt_ring_reader_close(struct tt_ring_reader *reader)
 		reader->open = file->next;
 		tti_reader_close_file(file);
 	}
+	tti_items_free(&reader->seen);
 	tti_npy_fini(&reader->rows);
 	tti_ring_close(&reader->ring);
 	free(reader);

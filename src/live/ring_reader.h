@@ -31,6 +31,7 @@ struct tt_ring_reader {
 	struct tti_ring_open *cur;
 	struct tt_pos pos; /* what stands before the next row; file 0: before the first */
 	uint64_t lost;
+	struct tti_items seen; /* the files at the last look: a reader far behind goes by it */
 	int64_t looked_ns; /* when the settings file was looked for last */
 };
 

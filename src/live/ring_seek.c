@@ -9,14 +9,6 @@
 #include <stdlib.h>
 #include "base/num.h"
 
-static const struct tti_ring_item *item_of(const struct tti_items *items, uint64_t name)
-{
-	for (size_t i = 0; i < items->count; i++)
-		if (items->at[i].name == name)
-			return &items->at[i];
-	return NULL;
-}
-
 static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos, uint64_t end,
 		      struct tt_error *err)
 {
@@ -64,7 +56,7 @@ int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_err
 	if (rc < 0)
 		return rc;
 	tti_reader_map_merged(reader, &items, &pos);
-	item = item_of(&items, pos.file);
+	item = tti_items_find(&items, pos.file);
 	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err) : -ENOENT;
 	if (rc == -ENOENT)
 		return seek_gone(reader, pos, items.newest, err);
