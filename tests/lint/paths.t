@@ -22,6 +22,7 @@ found=$(grep -E '\.[ch]$' "$work/files" | grep -E '^(src|tools)/' |
 		sed -n '2p' "${f%.c}.h" 2>/dev/null | grep -q '^/\*' || echo "$f"
 	done)
 is "every source, or its header, opens with what it owns" "$found" ""
-found=$(xargs grep -nE '[ 	]+$' <"$work/files" | grep -v '^man/' | head -n 20)
+found=$(xargs grep -nE '[ 	]+$' <"$work/files" | grep -vE '^(man/|tests/[a-z]*/[a-z_]*\.t:)' |
+	head -n 20)
 is "no trailing blanks" "$found" ""
 finish
