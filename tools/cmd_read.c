@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "progress.h"
 #include "range.h"
+#include "signals.h"
 #include "source.h"
 
 static const struct cli_option options[] = {
@@ -181,7 +182,11 @@ static int walk(struct read_job *job, struct cli_writer *writer, uint64_t *match
 			status = set_type(job);
 		if (status)
 			break;
+		if (cli_signals_seen())
+			status = CLI_EXIT_FAILED; /* a file half written is taken away */
 		at += count;
+		if (status)
+			break;
 		if (whole && !job->has_range) {
 			status = write_rows(job, writer, rows, count);
 		} else {
@@ -272,6 +277,8 @@ static int read_to(struct read_job *job)
 		status = cli_out_open(&out, job->ctx, cli_opt_text(job->ctx, "output"));
 	if (status)
 		return status;
+	if (out.tmp)
+		cli_signals_catch();
 	status = write_all(job, &out);
 	if (status == 0)
 		return cli_out_close(&out);
@@ -302,6 +309,7 @@ static int run(struct cli_ctx *ctx)
 	free(job.kept);
 	free(job.picked);
 	cli_source_close(job.source);
+	cli_signals_die();
 	return status;
 }
 

@@ -12,25 +12,25 @@ seq 0 9 | "$ticktail" append f.npy --columns value >/dev/null
 seq 0 9 | "$ticktail" append r --columns value >/dev/null
 for p in f.npy r; do
 	is "$p: all" "$(got $p)" "0 1 2 3 4 5 6 7 8 9 "
-	while IFS='|' read -r slice want; do
+	while IFS='|' read -r slice want rest; do
 		is "$p: --slice $slice" "$(got $p --slice=$slice)" "$want"
 	done <<'END'
-2:5|2 3 4 
-:3|0 1 2 
-7:|7 8 9 
-:|0 1 2 3 4 5 6 7 8 9 
--3:|7 8 9 
-:-7|0 1 2 
--5:-2|5 6 7 
--100:2|0 1 
-5:3|
-3:100|3 4 5 6 7 8 9 
-100:|
-::3|0 3 6 9 
-1:8:2|1 3 5 7 
--4::3|6 9 
-1:8:100|1 
-::1|0 1 2 3 4 5 6 7 8 9 
+2:5|2 3 4 |
+:3|0 1 2 |
+7:|7 8 9 |
+:|0 1 2 3 4 5 6 7 8 9 |
+-3:|7 8 9 |
+:-7|0 1 2 |
+-5:-2|5 6 7 |
+-100:2|0 1 |
+5:3||
+3:100|3 4 5 6 7 8 9 |
+100:||
+::3|0 3 6 9 |
+1:8:2|1 3 5 7 |
+-4::3|6 9 |
+1:8:100|1 |
+::1|0 1 2 3 4 5 6 7 8 9 |
 END
 	is "$p: --head 3" "$(got $p --head 3)" "0 1 2 "
 	is "$p: --head 0" "$(got $p --head 0)" ""
