@@ -33,7 +33,9 @@ struct tt_ring_opts {
 	uint64_t keep;	   /* files in the queue, at least 2 */
 	uint32_t row_rank;
 	const uint64_t *row_shape;
-	uint64_t max_bytes;  /* 0: no limit on what lies on disk */
+	/* 0: no limit on what lies on disk; else each roll removes the oldest files outside the
+	 * queue until the rest fits.  Files in the queue are never removed. */
+	uint64_t max_bytes;
 	int64_t sync_ms;     /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
 	int32_t roll_at_s;   /* second of the UTC day, -1 none */
 	bool batches_whole;  /* a batch that does not fit starts a new file */
@@ -47,7 +49,8 @@ struct tt_ring_opts {
  * Errors: -EEXIST, TT_E_RANGE, -ENOSPC, ... */
 TT_API int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 			  const struct tt_ring_opts *opts, struct tt_error *err);
-/* Replace the settings of an existing ring (needs the writer lock; keep may only rise). */
+/* Replace the settings of an existing ring (needs the writer lock; keep may only rise).
+ * capacity, keep and tail_words 0 leave them as they are; the row shape is not looked at. */
 TT_API int tt_ring_set(const char *dir, const struct tt_ring_opts *opts, struct tt_error *err);
 
 struct tt_pos {
@@ -88,7 +91,9 @@ struct tt_ring_writer;
 struct tt_ring_writer_opts {
 	size_t struct_size;
 	int64_t sync_ms; /* INT64_MIN: as stored in the ring */
-	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
+	/* TT_WAKE_EACH, TT_WAKE_NEVER or a period; without a helper thread a period means each
+	 * publish, so that no row waits for the next one */
+	int64_t wake_us;
 	bool clean_rows; /* struct padding is zero already */
 	bool force_network_fs;
 };
