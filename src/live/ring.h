@@ -73,7 +73,8 @@ static inline void tti_names_free(struct tti_names *names)
 }
 #define tti_auto_names TTI_CLEANUP(tti_names_free) struct tti_names
 
-/* The queue at one instant, ascending.  Without a manifest: every file there is. */
+/* The queue at one instant, ascending.  Without a manifest, or with one that names nothing:
+ * every file there is. */
 int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err);
 /* The newest name by the manifest (acquire), 0 for none. */
 uint64_t tti_ring_newest(const struct tti_ring *ring);

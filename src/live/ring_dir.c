@@ -366,8 +366,12 @@ int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error
 	int rc;
 
 	*out = (struct tti_names){ 0 };
-	if (ring->lock.addr)
-		return queue_from_manifest(ring, out, err);
+	if (ring->lock.addr) {
+		rc = queue_from_manifest(ring, out, err);
+		if (rc < 0 || out->count > 0)
+			return rc;
+		tti_names_free(out); /* it lost its names, or no file was named yet */
+	}
 	rc = scan(ring, &items, err);
 	if (rc < 0 || items.count == 0)
 		return rc;

@@ -145,7 +145,7 @@ static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *ite
 
 	if (!ring->lock.addr || begins_with_zero(ring) || tti_ring_queue(ring, &queue, NULL) < 0)
 		return false;
-	if (queue.count == 0)
+	if (tti_ring_newest(ring) == 0)
 		return items->count == 0;
 	for (size_t i = 0; i < queue.count; i++) {
 		while (k < items->count && items->at[k].name < queue.at[i])

@@ -231,23 +231,52 @@ static int next_file(struct tt_ring_reader *reader, struct tt_error *err)
 	return rc;
 }
 
+/* A newer file is named.  A manifest that is missing or lost its names cannot tell: the
+ * directory is asked then. */
+static bool is_below(const struct tt_ring_reader *reader, uint64_t name)
+{
+	uint64_t newest = tti_ring_newest(&reader->ring);
+
+	return newest == 0 || name < newest;
+}
+
 static bool has_rows(const struct tt_ring_reader *reader)
 {
 	const struct tti_ring_open *cur = reader->cur;
 
 	if (!cur)
 		return false;
-	if (reader->seal_only && !cur->merged && cur->name >= tti_ring_newest(&reader->ring))
+	if (reader->seal_only && !cur->merged && !is_below(reader, cur->name))
 		return false;
 	return reader->pos.row < tti_reader_end(cur);
+}
+
+/* The writer notes the rows of a file before it names the next one. */
+static bool takes_rows(const struct tt_ring_reader *reader)
+{
+	const struct tti_ring_open *cur = reader->cur;
+	const struct tti_entry *entry;
+
+	if (!cur || cur->entry_idx >= tti_ring_entry_count(&reader->ring))
+		return false;
+	entry = tti_ring_entry(&reader->ring, cur->entry_idx);
+	return tti_entry_name(entry) == cur->name &&
+	       tti_field_load(&entry->rows) == TTI_ROWS_UNKNOWN;
+}
+
+/* A manifest that was made longer names the next file behind what is mapped of it. */
+static bool has_grown(struct tt_ring_reader *reader)
+{
+	if (takes_rows(reader))
+		return false;
+	tti_ring_refresh(&reader->ring);
+	return is_below(reader, reader->pos.file);
 }
 
 /* 1 the place changed, 0 nothing newer. */
 static int move_on(struct tt_ring_reader *reader, struct tt_error *err)
 {
-	uint64_t newest = tti_ring_newest(&reader->ring);
-
-	if (reader->ring.lock.addr && reader->pos.file >= newest)
+	if (!is_below(reader, reader->pos.file) && !has_grown(reader))
 		return 0;
 	/* the last rows of a file are published before the next is named: having seen the
 	 * name, end is final */

@@ -18,6 +18,7 @@ struct tti_ring_open {
 	bool merged;
 	bool pinned; /* tail and head gave views of it: kept until the reader is closed */
 	uint64_t base; /* rows of the ring before it, or unknown */
+	uint64_t entry_idx; /* of its entry, or TTI_NO_ENTRY */
 	unsigned char *shadow; /* NULL: mapped */
 	size_t shadow_bytes;
 	uint64_t have_from, have_to; /* rows that are in shadow */

@@ -69,6 +69,8 @@ static void check_manifest(struct check *check, struct tti_names *queue)
 	}
 	if (tti_ring_queue(&check->ring, queue, &err) < 0)
 		say(check, TTI_MANIFEST_NAME, "%s", words_of(check, &err, TTI_MANIFEST_NAME));
+	else if (queue->count > 0 && tti_ring_newest(&check->ring) == 0)
+		say(check, TTI_MANIFEST_NAME, "names no file, though there are some");
 	if (check->ring.set.addr && slots < check->ring.settings.keep)
 		say(check, TTI_MANIFEST_NAME, "%" PRIu64 " slots, the settings say %" PRIu64, slots,
 		    check->ring.settings.keep);

@@ -61,6 +61,7 @@ static int open_file(struct tt_ring_reader *reader, struct tti_ring_open *file,
 		if (rc < 0)
 			return tti_fail_sys(err, rc, file->live.path, "mmap");
 	}
+	file->entry_idx = idx;
 	if (idx != TTI_NO_ENTRY)
 		file->base = tti_field_load(&tti_ring_entry(&reader->ring, idx)->base);
 	return TT_OK;

@@ -893,6 +893,87 @@ START_TEST(damaged_manifest_is_made_again_and_kept_aside)
 	writer = open_writer("r");
 	ck_assert_ptr_nonnull(strstr(tt_ring_writer_repaired(writer), "damaged"));
 	tt_ring_writer_close(writer);
+	memset(slots, 0, sizeof(slots));
+	write_file("r/.lock", slots, sizeof(slots));
+	check_mended(".lock was damaged", 24);
+}
+END_TEST
+
+static void count_damage(void *ctx, const struct tt_damage *damage)
+{
+	(void)damage;
+	++*(int *)ctx;
+}
+
+/* What a reader sees must not hang on a manifest that says nothing. */
+static void check_read_only(uint64_t rows)
+{
+	struct tt_ring_reader_opts opts = TT_RING_READER_OPTS_INIT;
+	struct tt_ring_reader *reader = open_reader("r");
+	struct tt_ring_info info = ring_info("r");
+	int64_t next = 0;
+	int found = 0;
+
+	ck_assert_uint_eq(info.rows, rows);
+	tt_ring_info_free(&info);
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, (int64_t)rows);
+	tt_ring_reader_close(reader);
+	opts.seal_only = true;
+	OK(tt_ring_reader_open(&reader, "r", &opts, &err));
+	next = 0;
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 16);
+	tt_ring_reader_close(reader);
+	OK(tt_ring_verify("r", count_damage, &found, NULL, &err));
+	ck_assert_int_ge(found, 1);
+}
+
+START_TEST(readers_go_by_the_directory_when_the_manifest_is_lost)
+{
+	struct tt_ring_writer *writer;
+	uint64_t zeros[3] = { 0 };
+
+	create_ring("r", 4, 3);
+	writer = open_writer("r");
+	put_rows(writer, 0, 18);
+	tt_ring_writer_close(writer);
+	write_file("r/.lock", zeros, sizeof(zeros));
+	check_read_only(18);
+	write_file("r/.lock", zeros, 0);
+	check_read_only(18);
+	ck_assert_int_eq(unlink("r/.lock"), 0);
+	check_read_only(18);
+}
+END_TEST
+
+/* By looking alone, without a wait that looks again each second. */
+START_TEST(manifest_may_grow_under_a_reader)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_reader *reader;
+	int64_t next = 0;
+
+	create_ring("r", 2, 2);
+	writer = open_writer("r");
+	put_rows(writer, 0, 7);
+	reader = open_reader("r");
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 7);
+	ck_assert_int_eq(truncate("r/.lock", 40), 0); /* a peer with a longer queue */
+	put_rows(writer, 7, 8);
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 15);
+	OK(tt_ring_roll(writer, &err));
+	ck_assert_int_eq(truncate("r/.lock", 80), 0);
+	for (int64_t i = 15; i < 40; i++) {
+		put_rows(writer, i, 1);
+		OK(tt_ring_roll(writer, &err));
+		take_rows(reader, &next);
+		ck_assert_int_eq(next, i + 1);
+	}
+	tt_ring_reader_close(reader);
+	tt_ring_writer_close(writer);
 }
 END_TEST
 
@@ -1115,6 +1196,8 @@ int main(void)
 		damaged_manifest_is_made_again_and_kept_aside,
 		damaged_settings_are_made_again_and_kept_aside,
 		manifest_may_grow_under_the_writer,
+		manifest_may_grow_under_a_reader,
+		readers_go_by_the_directory_when_the_manifest_is_lost,
 		entries_grow_with_the_files,
 		child_of_a_killed_writer_keeps_no_lock,
 		sleeping_reader_is_woken,
