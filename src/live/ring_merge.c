@@ -29,6 +29,7 @@ struct merge {
 
 struct part {
 	uint64_t name, start, end;
+	uint64_t base; /* rows of the ring before it, or unknown */
 };
 
 struct group {
@@ -249,12 +250,29 @@ static bool may_join(struct merge *merge, const struct tti_ring_item *item,
 	return !merge->allow || merge->allow(merge->ctx, &file);
 }
 
+/* Files between the two that were removed would be rows that nobody counts as lost. */
+static bool follows(const struct group *group, const struct part *part)
+{
+	const struct part *last = &group->parts[group->count - 1];
+
+	return last->base == TTI_ROWS_UNKNOWN || part->base == TTI_ROWS_UNKNOWN ||
+	       last->base + last->end == part->base;
+}
+
+static uint64_t base_of(const struct tti_ring *ring, uint64_t name)
+{
+	uint64_t idx = tti_ring_find_entry(ring, name);
+
+	return idx == TTI_NO_ENTRY ? TTI_ROWS_UNKNOWN
+				   : tti_field_load(&tti_ring_entry(ring, idx)->base);
+}
+
 /* 1 the file was put into the group, 0 it does not go with it (or at all). */
 static int add_part(struct merge *merge, struct group *group, const struct tti_ring_item *item,
 		    struct tt_error *err)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	struct part part = { .name = item->name };
+	struct part part = { .name = item->name, .base = base_of(&merge->ring, item->name) };
 	int rc;
 
 	if (item->merged || item->queued || !item->sealed)
@@ -264,7 +282,8 @@ static int add_part(struct merge *merge, struct group *group, const struct tti_r
 		rc = tti_live_bounds(&live, &part.start, &part.end, err);
 	/* rows before start would have to be made up */
 	if (rc == TT_OK && part.start == 0 && may_join(merge, item, &part) &&
-	    (group->count == 0 || tti_ring_same_rows(&group->npy, &live.npy))) {
+	    (group->count == 0 || (tti_ring_same_rows(&group->npy, &live.npy) &&
+				   follows(group, &part)))) {
 		if (group->count == 0) {
 			group->npy = live.npy;
 			group->tail_words = live.tail_words;

@@ -258,6 +258,35 @@ START_TEST(files_not_allowed_stay_and_part_the_rest)
 }
 END_TEST
 
+START_TEST(files_with_a_gap_between_are_not_joined)
+{
+	struct tt_ring_info info;
+	struct tt_ring_reader *reader;
+	uint64_t merged = 0, lost = 0, rows = 0;
+	struct tt_view view;
+
+	create_ring("r", 4, 2);
+	fill_ring("r", 0, 32); /* 6 files out of the queue */
+	info = ring_info("r");
+	reader = open_reader("r");
+	ck_assert_int_eq(tt_ring_read(reader, 3, 0, &view, NULL, &err), 1);
+	OK(tt_ring_remove_file("r", info.files[2].name, &err));
+	OK(tt_ring_merge("r", 0, NULL, NULL, &merged, &err));
+	ck_assert_uint_eq(merged, 5);
+	ck_assert_uint_eq(count_files("r/*.npy_"), 2);
+	for (rows = 3; tt_ring_read(reader, 100, 0, &view, NULL, &err) == 1;) {
+		lost += tt_ring_reader_lost(reader);
+		ck_assert_int_eq(((const struct row *)view.rows)->number, rows + lost);
+		rows += view.count;
+	}
+	ck_assert_uint_eq(lost, 4);
+	ck_assert_uint_eq(rows, 28);
+	check_whole("r");
+	tt_ring_info_free(&info);
+	tt_ring_reader_close(reader);
+}
+END_TEST
+
 START_TEST(merge_runs_beside_the_feed_but_not_beside_another)
 {
 	struct tti_ring_lock lock;
@@ -618,6 +647,7 @@ int main(void)
 		seal_names_a_writer_that_does_not_answer,
 		seal_takes_over_from_a_writer_that_died,
 		merged_files_keep_rows_and_positions,
+		files_with_a_gap_between_are_not_joined,
 		files_not_allowed_stay_and_part_the_rest,
 		merge_runs_beside_the_feed_but_not_beside_another,
 		only_files_outside_the_queue_are_removed,
