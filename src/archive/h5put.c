@@ -141,3 +141,13 @@ int tti_copy_attributes(hid_t to, hid_t from, const char *const *skip)
 		return copying.rc < 0 ? copying.rc : -EIO;
 	return TT_OK;
 }
+
+/* 64 KiB less what the message says about the value. */
+#define FILL_MAX (65535 - 64)
+
+int tti_put_fill(hid_t dcpl, hid_t type, const void *fill)
+{
+	if (H5Tget_size(type) > FILL_MAX)
+		return TT_OK;
+	return H5Pset_fill_value(dcpl, type, fill) < 0 ? -EIO : TT_OK;
+}

@@ -23,4 +23,8 @@ int tti_set_int(hid_t object, const char *name, int64_t value);
  * same bytes. */
 int tti_copy_attributes(hid_t to, hid_t from, const char *const *skip);
 
+/* The fill value as Python writes it, explicitly.  An object header message holds no element of
+ * 64 KiB: such a one is left to the library's default, and fill must be zeros. */
+int tti_put_fill(hid_t dcpl, hid_t type, const void *fill);
+
 #endif

@@ -131,7 +131,7 @@ static hid_t raw_properties(const struct tti_slots_spec *spec,
 	for (unsigned j = 0; j < spec->rank; j++)
 		chunk[j] = spec->chunk[j];
 	if (dcpl < 0 || H5Pset_chunk(dcpl, (int)spec->rank, chunk) < 0 ||
-	    H5Pset_fill_value(dcpl, spec->type->type, fill) < 0 ||
+	    tti_put_fill(dcpl, spec->type->type, fill) < 0 ||
 	    H5Pset_fill_time(dcpl, H5D_FILL_TIME_ALLOC) < 0 ||
 	    H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_INCR) < 0 ||
 	    tti_pipeline_put(filters, dcpl, err) < 0)

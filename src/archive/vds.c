@@ -101,7 +101,7 @@ int tti_vds_create(struct tti_driver *driver, const struct tti_vds *vds,
 
 	if (space < 0 || dcpl < 0 || lcpl < 0 ||
 	    H5Pset_create_intermediate_group(lcpl, 1) < 0 ||
-	    H5Pset_fill_value(dcpl, type, vds->slots->fill) < 0 ||
+	    tti_put_fill(dcpl, type, vds->slots->fill) < 0 ||
 	    H5Pset_fill_time(dcpl, H5D_FILL_TIME_IFSET) < 0 ||
 	    put_layout(dcpl, space, vds) < 0)
 		return tti_driver_fail(driver, err, -EIO, vds->name);

@@ -98,6 +98,22 @@ is "loses nothing" "$(rows r)" "$before"
 exits 0 "backup of an archive" "$ticktail" backup r.h5 rb.h5
 is "has its rows" "$(rows rb.h5 r/)" "$(rows r.h5 r/)"
 
+# elements of 64 KiB and more: libhdf5 keeps no fill value for them
+for type in S65471 S65472 S65536 'a:f8[10000],b:i4'; do
+	rm -f w.npy w.h5
+	"$ticktail" create w.npy --dtype "$type" --capacity 8
+	for n in 1 2; do
+		head -c 1000000 /dev/zero | tr '\0' "$n" | head -c "$("$ticktail" info w.npy --json |
+			tr -dc '[:alnum:]_":,' | sed 's/.*"row_bytes":\([0-9]*\).*/\1/')" |
+			"$ticktail" append w.npy --format raw >out
+		exits 0 "archive of $type, commit $n" "$ticktail" archive w.npy -o w.h5
+	done
+	"$ticktail" read w.npy --format raw >w1
+	"$ticktail" read w.h5 w --format raw >w2
+	same "rows of $type" w1 w2
+	exits 0 "verify of $type" "$ticktail" verify w.h5
+done
+
 # what is no archive
 echo text >t.h5
 exits 1 "read of a text" "$ticktail" read t.h5 f
