@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/compare.h"
 #include "archive/dataset.h"
 #include "archive/names.h"
 #include "base/error.h"
@@ -27,10 +28,11 @@ static void mark_chain(struct tti_history *history, size_t at)
 
 	/* each version once: a loop of prev_versions, however it came to be, ends */
 	while (at != TTI_NO_VERSION && !history->in_chain[at]) {
+		const char *prev = versions->items[at].prev;
+
 		history->in_chain[at] = true;
-		at = versions->items[at].prev
-			     ? tti_versions_find(versions, versions->items[at].prev)
-			     : TTI_NO_VERSION;
+		at = prev ? tti_versions_find(versions, prev) : TTI_NO_VERSION;
+		history->is_cut = prev && at == TTI_NO_VERSION;
 	}
 }
 
@@ -135,6 +137,13 @@ static bool same_rows_of_file(const struct tti_ledger_row *a,
 	       a->rows == b->rows;
 }
 
+static bool share_a_place(const struct tti_ledger_row *a, const struct tti_ledger_row *b)
+{
+	return strcmp(a->dataset, b->dataset) == 0 &&
+	       a->first_row < b->first_row + b->rows &&
+	       b->first_row < a->first_row + a->rows;
+}
+
 /* Another file's rows were put where these had been before their version was deleted. */
 static bool is_overwritten(const struct tti_history *history, size_t index)
 {
@@ -144,10 +153,7 @@ static bool is_overwritten(const struct tti_history *history, size_t index)
 		const struct tti_ledger_row *later = &history->ledger->rows[i];
 		size_t at;
 
-		if (strcmp(later->dataset, row->dataset) != 0 ||
-		    later->first_row >= row->first_row + row->rows ||
-		    row->first_row >= later->first_row + later->rows ||
-		    same_rows_of_file(row, later))
+		if (!share_a_place(row, later) || same_rows_of_file(row, later))
 			continue;
 		at = version_of(history->versions, later);
 		if (at == TTI_NO_VERSION || history->in_chain[at])
@@ -156,8 +162,58 @@ static bool is_overwritten(const struct tti_history *history, size_t index)
 	return false;
 }
 
-static int counts(struct tti_history *history, size_t index, bool *out,
-		  struct tt_error *err)
+/* A deleted version's name and time were given to another one, which is what the name finds.
+ * That one holds what its own rows of the ledger say, and they are the later ones. */
+static bool is_of_namesake(const struct tti_history *history, size_t index)
+{
+	const struct tti_ledger_row *row = &history->ledger->rows[index];
+	tti_auto_free char *path = tti_path_of_dataset(row->version, row->dataset);
+
+	if (path && !tti_is_hard_path(tti_driver_file(history->driver), path))
+		return true;
+	for (size_t i = index + 1; i < history->ledger->stored; i++) {
+		const struct tti_ledger_row *later = &history->ledger->rows[i];
+
+		if (strcmp(later->version, row->version) == 0 &&
+		    strcmp(later->timestamp, row->timestamp) == 0 &&
+		    share_a_place(row, later) && !same_rows_of_file(row, later))
+			return true;
+	}
+	return false;
+}
+
+/* The rows at the place that the ledger names are the file's, as far as its first and last
+ * block tell. */
+static int is_in_place(struct tti_history *history, struct tti_item *item, size_t index,
+		       bool *out, struct tt_error *err)
+{
+	const struct tti_ledger_row *row = &history->ledger->rows[index];
+	struct tt_dataset *dataset;
+	int rc = tti_dataset_open(&dataset, history->driver, history->version,
+				  row->dataset, err);
+
+	*out = false;
+	if (rc < 0)
+		return rc;
+	if (tt_dataset_info(dataset)->row_bytes == item->row_bytes &&
+	    item->end >= row->file_row + row->rows) {
+		struct tti_overlap first = { row->file_row, row->first_row,
+					     row->block_rows };
+		struct tti_overlap last = first;
+
+		last.file_row += row->rows - row->block_rows;
+		last.first_row += row->rows - row->block_rows;
+		*out = true;
+		rc = tti_item_compare(item, dataset, &first, out, err);
+		if (rc == TT_OK && *out)
+			rc = tti_item_compare(item, dataset, &last, out, err);
+	}
+	tt_dataset_close(dataset);
+	return rc;
+}
+
+static int counts(struct tti_history *history, struct tti_item *item, size_t index,
+		  bool *out, struct tt_error *err)
 {
 	const struct tti_ledger_row *row = &history->ledger->rows[index];
 	size_t at = version_of(history->versions, row);
@@ -165,13 +221,18 @@ static int counts(struct tti_history *history, size_t index, bool *out,
 	int rc;
 
 	*out = at != TTI_NO_VERSION && history->in_chain[at];
-	if (at != TTI_NO_VERSION)
+	if (*out)
+		*out = !is_of_namesake(history, index);
+	if (*out || (at != TTI_NO_VERSION && !history->is_cut))
 		return TT_OK;
 	rc = tti_history_rows(history, row->dataset, &rows, err);
-	if (rc == TT_OK)
-		*out = rows >= row->first_row + row->rows &&
-		       !is_overwritten(history, index);
-	return rc;
+	if (rc < 0)
+		return rc;
+	*out = rows >= row->first_row + row->rows && !is_overwritten(history, index);
+	/* an ancestor or a side branch: what joined it to the chain is gone */
+	if (*out && at != TTI_NO_VERSION)
+		return is_in_place(history, item, index, out, err);
+	return TT_OK;
 }
 
 /* ---- Whether they speak of this file ---- */
@@ -241,7 +302,7 @@ static int is_about(struct tti_history *history, struct tti_item *item, size_t i
 
 	if (!may_be(item, row, any_dataset))
 		return 0;
-	rc = counts(history, index, &yes, err);
+	rc = counts(history, item, index, &yes, err);
 	if (rc < 0 || !yes)
 		return rc;
 	rc = matches(history, item, row, &yes, err);

@@ -2,6 +2,7 @@ libttarchive_la_SOURCES += \
 	src/archive/access.c src/archive/access.h \
 	src/archive/chunks.c \
 	src/archive/commit.c \
+	src/archive/compare.c src/archive/compare.h \
 	src/archive/digest.c src/archive/digest.h \
 	src/archive/driver.c src/archive/driver.h src/archive/driver_state.h \
 	src/archive/filters.c src/archive/filters.h \

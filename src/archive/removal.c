@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/compare.h"
 #include "archive/history.h"
 #include "archive/names.h"
 #include "archive/reader.h"
 #include "base/error.h"
-#include "base/num.h"
-
-#define STEP_BYTES ((uint64_t)1 << 20)
 
 static void warn(const struct tt_archive_job *job, const char *path, const char *what)
 {
@@ -45,50 +43,21 @@ static size_t version_of(const struct comparing *c, const struct tti_ledger_row 
 	return tti_versions_find(&c->archive->versions, NULL);
 }
 
-static int compare_rows(struct comparing *c, struct tt_dataset *dataset,
-			const struct tti_ledger_row *row, struct tt_error *err)
-{
-	struct tti_item *item = c->item;
-	uint64_t step = tti_min_u64(row->rows, STEP_BYTES / item->row_bytes + 1);
-	tti_auto_free uint8_t *ours = malloc(2 * step * item->row_bytes);
-	uint8_t *theirs = ours + step * item->row_bytes;
-	int rc = TT_OK;
-
-	if (!ours)
-		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
-	for (uint64_t at = 0; rc == TT_OK && c->is_equal && at < row->rows; at += step) {
-		uint64_t n = tti_min_u64(step, row->rows - at);
-
-		rc = tti_item_read(item, row->file_row + at, n, ours);
-		if (rc < 0)
-			return tti_fail_sys(err, rc, item->path, "reading rows");
-		rc = tt_dataset_read(dataset, row->first_row + at, n, theirs, err);
-		/* padding is no data, and the archive has none of it */
-		tt_dtype_clear_padding(
-			item->dtype, ours,
-			n * (item->row_bytes / tt_dtype_size(item->dtype)));
-		c->is_equal &=
-			rc == TT_OK && memcmp(ours, theirs, n * item->row_bytes) == 0;
-	}
-	return rc;
-}
-
 static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error *err)
 {
 	struct comparing *c = ctx;
+	const struct tti_overlap overlap = { row->file_row, row->first_row, row->rows };
 	struct tt_dataset *dataset;
-	int rc;
+	int rc = tt_dataset_open(&dataset, c->archive, version_of(c, row), row->dataset,
+				 err);
 
-	if (row->file_row < c->item->start)
-		return TT_OK; /* partly gone from the file; the rest decides */
-	rc = tt_dataset_open(&dataset, c->archive, version_of(c, row), row->dataset, err);
 	if (rc < 0)
 		return rc;
 	if (tt_dataset_info(dataset)->row_bytes != c->item->row_bytes ||
 	    tt_dataset_info(dataset)->shape[0] < row->first_row + row->rows)
 		c->is_equal = false;
 	else
-		rc = compare_rows(c, dataset, row, err);
+		rc = tti_item_compare(c->item, dataset, &overlap, &c->is_equal, err);
 	tt_dataset_close(dataset);
 	return rc;
 }
