@@ -99,7 +99,9 @@ static int append_file(struct cli_live *live, const void *rows, uint64_t count,
 		/* at least by half, or a long feed would copy itself again and again */
 		uint64_t more = tt_file_size(live->file) / 2;
 
-		if (tt_file_grow(live->file, more > count ? more : count, &err) < 0)
+		rc = tt_file_grow(live->file, more > count ? more : count, &err);
+		/* what room there is gets filled first: the next call fails */
+		if (rc < 0 && room == 0)
 			return cli_fail_error(live->ctx, &err);
 		room = tt_file_room(live->file);
 	}

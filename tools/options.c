@@ -340,7 +340,8 @@ bool cli_opt_seconds(const struct cli_ctx *ctx, const char *name, int64_t *ns_ou
 	if (!text)
 		return true;
 	seconds = strtod(text, &end);
-	if ((*text >= '0' && *text <= '9') && *end == '\0' && seconds <= 9e9) {
+	if (((*text >= '0' && *text <= '9') || *text == '.') && end > text &&
+	    *end == '\0' && seconds <= 9e9) {
 		*ns_out = (int64_t)(seconds * 1e9);
 		return true;
 	}

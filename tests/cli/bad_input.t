@@ -102,6 +102,14 @@ if mount -t tmpfs -o size=256k none small 2>/dev/null; then
 	says 1 "a full disk: archive" "" "$ticktail" archive g.npy -o small/a.h5
 	says 1 "a full disk: backup" "" "$ticktail" backup g.npy small/b.npy
 	[ -e small/b.npy ] && not_ok "no half a copy" || ok "no half a copy"
+	rm -rf small/*
+	"$ticktail" create small/g.npy --dtype V1024 --capacity 100 --exact
+	s=0
+	"$ticktail" append small/g.npy zeros --format raw --grow --batch 64 >out 2>words || s=$?
+	n=$("$ticktail" info small/g.npy | sed -n 's/^capacity *//p')
+	is "a full disk: --grow fills what room there is" \
+		"$s $(cat out) $(grep -c 'no space left' words)" "1 appended $n rows 1"
+	exits 0 "and the file is whole" "$ticktail" verify small/g.npy
 	umount small
 	mounted=
 else

@@ -88,6 +88,10 @@ s=0
 start=$(date +%s)
 "$ticktail" tail later.npy -f --timeout 1 >out 2>words || s=$?
 is "waiting for PATH counts for --timeout" "$s $(($(date +%s) - start <= 5))" "0 1"
+exits 0 "--timeout .2" "$ticktail" tail later.npy -f --timeout .2
+for t in . x 1x -1 '' nan; do
+	exits 2 "--timeout '$t'" "$ticktail" tail later.npy -f --timeout "$t"
+done
 exits 1 "without -f no path is an error" "$ticktail" tail later.npy
 for kind in file ring; do
 	rm -rf later
