@@ -81,10 +81,15 @@ struct tti_fields {
 	struct tt_field *fields;
 	size_t count, room;
 	uint64_t end; /* where the next field may begin */
+	uint64_t leaves; /* of all fields so far, up to TTI_DTYPE_MAX_LEAVES */
 	bool c_layout; /* place fields and end as a C compiler does */
 };
 void tti_fields_fini(struct tti_fields *fields);
 #define tti_auto_fields TTI_CLEANUP(tti_fields_fini) struct tti_fields
+
+/* Count the leaves of one more field; refused as soon as the struct would have too many, for
+ * each field holds a table of its own: a short text could ask for any amount of memory. */
+int tti_count_leaves(uint64_t *leaves, const struct tt_dtype *dtype, struct tt_error *err);
 
 /* Append a field; a reference to dtype is taken.  title may be NULL. */
 int tti_fields_add(struct tti_fields *fields, const char *name, const char *title,

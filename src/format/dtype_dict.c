@@ -20,6 +20,7 @@ union item {
 struct column {
 	union item *items;
 	size_t count, room;
+	uint64_t leaves; /* of formats */
 	bool is_given;
 };
 
@@ -85,8 +86,14 @@ static int take_text(struct tti_dtype_parser *p, struct column *column)
 static int take_format(struct tti_dtype_parser *p, struct column *column)
 {
 	union item item = { 0 };
+	size_t from = p->lit.pos;
 	int rc = tti_dtype_parse_type(p, &item.dtype);
 
+	if (rc == TT_OK) {
+		rc = tti_count_leaves(&column->leaves, item.dtype, p->lit.err);
+		if (rc < 0)
+			tti_dtype_fail_at(p, from, rc);
+	}
 	if (rc == TT_OK)
 		rc = add_item(p, column, item);
 	if (rc < 0)

@@ -39,6 +39,16 @@ static int grow(struct tti_fields *fields, struct tt_error *err)
 	return TT_OK;
 }
 
+int tti_count_leaves(uint64_t *leaves, const struct tt_dtype *dtype, struct tt_error *err)
+{
+	if (dtype->leaf_count > TTI_DTYPE_MAX_LEAVES - *leaves)
+		return tti_fail(err, TT_E_DTYPE,
+				"element type: more than %u single values",
+				TTI_DTYPE_MAX_LEAVES);
+	*leaves += dtype->leaf_count;
+	return TT_OK;
+}
+
 int tti_fields_add(struct tti_fields *fields, const char *name, const char *title,
 		   const struct tt_dtype *dtype, struct tt_error *err)
 {
@@ -47,6 +57,8 @@ int tti_fields_add(struct tti_fields *fields, const char *name, const char *titl
 	uint64_t offset = fields->end, end;
 	int rc = grow(fields, err);
 
+	if (rc == TT_OK)
+		rc = tti_count_leaves(&fields->leaves, dtype, err);
 	if (rc < 0)
 		return rc;
 	if (!own_name || (title && !own_title))

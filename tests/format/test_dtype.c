@@ -345,6 +345,13 @@ START_TEST(what_is_refused_says_why)
 	for (size_t i = 0; i < TTI_LEN(refusals); i++)
 		check_refused(refusals[i].text, refusals[i].words);
 	check_refused("[('px', '<f8'), ('py', '<x8')]", "character 24");
+	/* at the field that is too much, not when all of them have been made */
+	check_refused("[('a', [('x', 'i1')], (40000,)), ('b', [('x', 'i1')], (40000,)), "
+		      "('c', [('x', 'i1')], (40000,))]",
+		      "(near \"('b'");
+	check_refused("{'names': ['a', 'b', 'c'], 'formats': [([('x', 'i1')], (40000,)), "
+		      "([('x', 'i2')], (40000,)), ([('x', 'i4')], (40000,))]}",
+		      "(near \"([('x', 'i2')]");
 }
 END_TEST
 
