@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +31,16 @@ void tti_journal_free(struct tti_journal *journal)
 int tti_journal_name(struct tti_journal_place *place, const char *name,
 		     struct tt_error *err)
 {
-	/* room for the longest that is made of it, "<name>-journal.stale-<time>" */
-	size_t longest = sizeof("-journal.stale-20260101T000000.000000000") - 1;
+	/* of the longest that is made of it, "<name>-journal.stale-<ns since 1970>" */
+	const size_t added = sizeof("-journal.stale-9223372036854775807") - 1;
 
-	if (strlen(name) + longest > 255)
+	if (strlen(name) + added > NAME_MAX)
 		return tti_fail(
 			err, -ENAMETOOLONG,
-			"%s: the name is too long: its journal's would exceed 255 bytes",
-			place->path);
-	snprintf(place->name, sizeof(place->name), "%.200s-journal", name);
-	snprintf(place->temporary, sizeof(place->temporary), "%.200s-journal.tmp", name);
+			"%s: the name is too long: its journal's would exceed %d bytes",
+			place->path, NAME_MAX);
+	snprintf(place->name, sizeof(place->name), "%s-journal", name);
+	snprintf(place->temporary, sizeof(place->temporary), "%s-journal.tmp", name);
 	return TT_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive/journal.h"
 #include "archive/overlay.h"
 #include "base/fs.h"
 #include "commit_model.h"
@@ -518,6 +519,26 @@ START_TEST(a_full_disk_aborts_cleanly)
 }
 END_TEST
 
+/* A name that was cut short would let two archives share one journal. */
+START_TEST(long_names_have_journals_of_their_own)
+{
+	struct tti_journal_place a = { .path = "a" }, b = { .path = "b" };
+	char one[256], other[256];
+
+	memset(one, 'x', sizeof(one));
+	one[221] = '\0';
+	memcpy(other, one, sizeof(other));
+	other[220] = 'y';
+	ck_assert_int_eq(tti_journal_name(&a, one, NULL), TT_OK);
+	ck_assert_int_eq(tti_journal_name(&b, other, NULL), TT_OK);
+	ck_assert_str_ne(a.name, b.name);
+	ck_assert_str_ne(a.temporary, b.temporary);
+	one[221] = 'x';
+	one[222] = '\0';
+	ck_assert_int_eq(tti_journal_name(&a, one, NULL), -ENAMETOOLONG);
+}
+END_TEST
+
 START_TEST(the_callers_error_printer_stays)
 {
 	H5E_auto2_t before, after;
@@ -633,6 +654,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tc, leftovers_past_the_end_are_nobodys);
 	tcase_add_test(tc, a_limit_on_file_size_aborts_cleanly);
 	tcase_add_test(tc, a_full_disk_aborts_cleanly);
+	tcase_add_test(tc, long_names_have_journals_of_their_own);
 	tcase_add_test(tc, the_callers_error_printer_stays);
 	tcase_add_test(tc, the_overlay_agrees_with_a_plain_model);
 	suite_add_tcase(suite, tc);
