@@ -89,6 +89,13 @@ bool tti_is_hard_path(hid_t file, const char *path)
 	return true;
 }
 
+bool tti_fits_file(hid_t file, uint64_t n)
+{
+	hsize_t bytes;
+
+	return H5Fget_filesize(file, &bytes) >= 0 && n <= bytes;
+}
+
 struct walk {
 	tti_walk_fn *fn;
 	void *ctx;

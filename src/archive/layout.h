@@ -74,4 +74,8 @@ bool tti_is_hard_path(hid_t file, const char *path);
 typedef int tti_walk_fn(void *ctx, const char *name, H5O_type_t type);
 int tti_walk(hid_t group, const char *where, tti_walk_fn *fn, void *ctx, struct tt_error *err);
 
+/* A file as long as this one can hold n things, of a byte each at least.  What a file claims to
+ * hold beyond that is damage, and neither memory nor time is spent on it. */
+bool tti_fits_file(hid_t file, uint64_t n);
+
 #endif

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "archive/h5.h"
+#include "archive/h5attr.h"
+#include "archive/layout.h"
 #include "base/compiler.h"
 
 #define FORMAT 1
 #define ATTR_FORMAT "format"
 #define CHUNK_ROWS 256
-#define MAX_ROWS ((hsize_t)1 << 28)
+#define MAX_TEXT ((size_t)64 << 10) /* no path or name in it is as long */
 
 struct member {
 	const char *name;
@@ -76,7 +78,7 @@ static hid_t row_type(void)
 static void *text_alloc(size_t n, void *unused)
 {
 	(void)unused;
-	return malloc(n);
+	return n > MAX_TEXT ? NULL : malloc(n); /* any number of rows may share one text */
 }
 
 static void text_free(void *p, void *unused)
@@ -166,11 +168,18 @@ static int damaged(const char *path, const char *what, struct tt_error *err)
 
 static int read_format(hid_t file, const char *path, struct tt_error *err)
 {
-	tti_auto_hid attr = H5Aopen_by_name(file, TTI_LEDGER_GROUP, ATTR_FORMAT,
-					    H5P_DEFAULT, H5P_DEFAULT);
+	tti_auto_hid group = H5Gopen2(file, TTI_LEDGER_GROUP, H5P_DEFAULT);
 	int64_t format;
+	size_t count;
+	int rc;
 
-	if (attr < 0 || H5Aread(attr, H5T_NATIVE_INT64, &format) < 0)
+	if (group < 0)
+		return damaged(path, "its group cannot be opened", err);
+	rc = tti_attr_ints(&format, 1, &count, (struct tti_attr){ group, ATTR_FORMAT, path },
+			   err);
+	if (rc < 0)
+		return rc;
+	if (count == 0)
 		return damaged(path, "the format number is missing", err);
 	if (format != FORMAT)
 		return tti_fail(err, TT_E_FORMAT,
@@ -241,13 +250,13 @@ static int read_rows(struct tti_ledger *out, hid_t dataset, hsize_t count,
 	return check_rows(out, path, err);
 }
 
-static int ledger_extent(hid_t dataset, hsize_t *out, const char *path,
+static int ledger_extent(hid_t file, hid_t dataset, hsize_t *out, const char *path,
 			 struct tt_error *err)
 {
 	tti_auto_hid space = H5Dget_space(dataset);
 
 	if (space < 0 || H5Sget_simple_extent_ndims(space) != 1 ||
-	    H5Sget_simple_extent_dims(space, out, NULL) < 0 || *out > MAX_ROWS)
+	    H5Sget_simple_extent_dims(space, out, NULL) < 0 || !tti_fits_file(file, *out))
 		return damaged(path, "its extent cannot be", err);
 	return TT_OK;
 }
@@ -273,7 +282,7 @@ int tti_ledger_load(struct tti_ledger *out, struct tti_driver *driver,
 		return damaged(path, "cannot be opened", err);
 	rc = check_type(dataset, path, err);
 	if (rc == TT_OK)
-		rc = ledger_extent(dataset, &count, path, err);
+		rc = ledger_extent(file, dataset, &count, path, err);
 	if (rc == TT_OK && count > 0)
 		rc = read_rows(out, dataset, count, driver, err);
 	if (rc == TT_OK && build_index(out) < 0)

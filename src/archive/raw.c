@@ -81,6 +81,9 @@ static int read_raw(struct opening *o, hid_t file)
 	rc = read_extents(o, dcpl, space);
 	if (rc < 0)
 		return rc;
+	if (!tti_fits_file(file, raw->rows / raw->chunk[0]))
+		return damaged(o, "has room for %" PRIu64 " chunks, more than the file has bytes",
+			       raw->rows / raw->chunk[0]);
 	rc = tti_pipeline_get(&raw->pipeline, dcpl, raw->element_bytes, raw->chunk_bytes, o->err);
 	return rc < 0 ? tti_fail_in(o->err, rc, "%s: %s", o->where, raw->path) : TT_OK;
 }

@@ -56,7 +56,8 @@ static int check_type(hid_t id, const char *where, struct tt_error *err)
 	return TT_OK;
 }
 
-static int check_extent(hid_t id, uint64_t count, const char *where, struct tt_error *err)
+static int check_extent(hid_t file, hid_t id, uint64_t count, const char *where,
+			struct tt_error *err)
 {
 	tti_auto_hid space = H5Dget_space(id);
 	hsize_t extent;
@@ -67,6 +68,9 @@ static int check_extent(hid_t id, uint64_t count, const char *where, struct tt_e
 	if (extent < count)
 		return tti_fail(err, TT_E_DAMAGED, "%s: hash_table has %" PRIu64 " rows, "
 				"largest_index says %" PRIu64, where, (uint64_t)extent, count);
+	if (!tti_fits_file(file, count))
+		return tti_fail(err, TT_E_DAMAGED, "%s: largest_index of hash_table says %" PRIu64
+				" rows, more than the file has bytes", where, count);
 	return TT_OK;
 }
 
@@ -110,7 +114,7 @@ static int read_all(struct tti_table *out, hid_t file, const char *path, const c
 		return rc;
 	if (found == 0 || largest < 0)
 		return bad(err, where, "has no largest_index that counts its rows");
-	rc = check_extent(id, largest, where, err);
+	rc = check_extent(file, id, largest, where, err);
 	out->count = largest;
 	return rc < 0 || largest == 0 ? rc : read_rows(out, id, where, err);
 }

@@ -54,8 +54,8 @@ tests_archive_commit_tool_LDADD = $(TEST_LIBS)
 tests_archive_commit_fail_SOURCES = tests/archive/commit_tool.c
 tests_archive_commit_fail_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_commit_fail_LDADD = libttfail.la $(TT_ARCHIVE_LIBS)
-TESTS += tests/archive/commit_crash.t tests/archive/commit_vh5.t
-EXTRA_DIST += tests/archive/commit_crash.t tests/archive/commit_vh5.t
+TESTS += tests/archive/commit_crash.t tests/archive/commit_vh5.t tests/archive/hostile_h5py.t
+EXTRA_DIST += tests/archive/commit_crash.t tests/archive/commit_vh5.t tests/archive/hostile_h5py.t
 
 # reading
 check_PROGRAMS += tests/archive/h5type_tool
