@@ -1,25 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON lines to rows.  RFC 8259 read straight into the columns: numbers go to the same readers
- * as in CSV, so that integers of 64 bits, the sign of -0 and the last bit of a float survive,
- * and a key given twice is seen.  Invariant: a line is one object with every key once. */
+/* JSON lines to rows.  json-c reads a line, the value readers of CSV take the text of its
+ * numbers and strings, so that every digit counts.  Invariant: a line is one object with just
+ * the keys of the row, and no value of it was changed to fit. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec.h"
+#include "json_doc.h"
+
+/* An object, the arrays of a leaf, and some more: what is too deep by a little is refused with
+ * the name of its key. */
+enum { DEPTH = TT_MAX_RANK + 8 };
 
 struct jsonl_in {
 	struct cli_reader head;
 	struct cli_columns columns;
-	bool *seen;	  /* by leaf */
-	size_t next_leaf; /* keys mostly come in the order of the fields */
+	struct json_tokener *tokener; /* NULL after a failure, see read_json() */
+	bool extreme; /* the line has an integer at an end of json-c's range */
 	char *row;
 	uint64_t line;
 	uint64_t blank_line;
-	const char *at, *end; /* of the line being read */
-	char *text;	      /* the string read last */
-	size_t text_len, text_size;
 	char reason[256];
+};
+
+/* Where the next element goes. */
+struct place {
+	const struct tt_leaf *leaf;
+	const struct cli_value *value;
+	char *out;
 };
 
 static bool wrong(struct jsonl_in *js, const char *reason)
@@ -41,331 +53,272 @@ static bool wrong_value(struct jsonl_in *js, const char *key, const char *text,
 	return false;
 }
 
-static void skip_space(struct jsonl_in *js)
+static bool wrong_key(struct jsonl_in *js, const char *key, const char *reason)
 {
-	while (js->at < js->end &&
-	       (*js->at == ' ' || *js->at == '\t' || *js->at == '\r' || *js->at == '\n'))
-		js->at++;
-}
-
-static bool take(struct jsonl_in *js, char c)
-{
-	skip_space(js);
-	if (js->at == js->end || *js->at != c)
-		return false;
-	js->at++;
-	return true;
-}
-
-static bool take_word(struct jsonl_in *js, const char *word)
-{
-	size_t len = strlen(word);
-
-	if ((size_t)(js->end - js->at) < len || memcmp(js->at, word, len) != 0)
-		return false;
-	js->at += len;
-	return true;
-}
-
-/* ---- Strings ---- */
-
-static bool read_hex4(struct jsonl_in *js, uint32_t *out)
-{
-	*out = 0;
-	if (js->end - js->at < 4)
-		return false;
-	for (int i = 0; i < 4; i++) {
-		char c = *js->at++;
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-			    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-						   : -1;
-
-		if (digit < 0)
-			return false;
-		*out = *out << 4 | (uint32_t)digit;
-	}
-	return true;
-}
-
-/* Behind "\u": one code point, of two escapes when it is a surrogate pair. */
-static bool read_code_point(struct jsonl_in *js)
-{
-	uint32_t code, low;
-
-	if (!read_hex4(js, &code))
-		return wrong(js, "a bad \\u escape");
-	if (code >= 0xd800 && code < 0xdc00 && js->end - js->at >= 6 &&
-	    js->at[0] == '\\' && js->at[1] == 'u') {
-		const char *back = js->at;
-
-		js->at += 2;
-		if (!read_hex4(js, &low))
-			return wrong(js, "a bad \\u escape");
-		if (low >= 0xdc00 && low < 0xe000)
-			code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-		else
-			js->at = back;
-	}
-	js->text_len += cli_utf8_put(code, (unsigned char *)js->text + js->text_len);
-	return true;
-}
-
-static bool read_escape(struct jsonl_in *js)
-{
-	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	const char *found;
-	char c;
-
-	if (js->at == js->end)
-		return wrong(js, "a string without end");
-	c = *js->at++;
-	if (c == 'u')
-		return read_code_point(js);
-	found = c ? strchr(from, c) : NULL;
-	if (!found)
-		return wrong(js, "an unknown escape in a string");
-	js->text[js->text_len++] = to[found - from];
-	return true;
-}
-
-static bool make_text_room(struct jsonl_in *js, size_t n)
-{
-	if (n > js->text_size) {
-		char *grown = realloc(js->text, n);
-
-		if (!grown)
-			return wrong(js, "does not fit into memory");
-		js->text = grown;
-		js->text_size = n;
-	}
-	js->text_len = 0;
-	return true;
-}
-
-/* The opening quote is behind us. */
-static bool read_string(struct jsonl_in *js)
-{
-	/* no escape is shorter than the bytes that it stands for */
-	if (!make_text_room(js, (size_t)(js->end - js->at) + 8))
-		return false;
-	while (js->at < js->end && *js->at != '"') {
-		unsigned char c = (unsigned char)*js->at;
-		size_t len = 1;
-
-		if (c == '\\') {
-			js->at++;
-			if (!read_escape(js))
-				return false;
-			continue;
-		}
-		if (c < 0x20)
-			return wrong(js, "a control character in a string");
-		if (c >= 0x80)
-			len = cli_utf8_length((const unsigned char *)js->at,
-					      (size_t)(js->end - js->at));
-		if (len == 0)
-			return wrong(js, "a string is not UTF-8");
-		memcpy(js->text + js->text_len, js->at, len);
-		js->text_len += len;
-		js->at += len;
-	}
-	return take(js, '"') || wrong(js, "a string without end");
+	snprintf(js->reason, sizeof(js->reason), "key '%.60s' %s", key, reason);
+	return false;
 }
 
 /* ---- Values ---- */
 
-static size_t digits_at(const char *at, const char *end)
+static bool put_text(struct jsonl_in *js, const struct place *place, const char *text,
+		     size_t len)
 {
-	const char *first = at;
+	const char *reason = place->value->parse(place->value, text, len, place->out);
 
-	while (at < end && *at >= '0' && *at <= '9')
-		at++;
-	return (size_t)(at - first);
-}
-
-/* The length of the JSON number at js->at, or 0. */
-static size_t number_length(const struct jsonl_in *js)
-{
-	const char *at = js->at, *end = js->end;
-	size_t n;
-
-	at += at < end && *at == '-';
-	n = digits_at(at, end);
-	if (n == 0 || (n > 1 && *at == '0'))
-		return 0;
-	at += n;
-	if (at < end && *at == '.') {
-		n = digits_at(at + 1, end);
-		if (n == 0)
-			return 0;
-		at += n + 1;
-	}
-	if (at < end && (*at == 'e' || *at == 'E')) {
-		at++;
-		at += at < end && (*at == '-' || *at == '+');
-		n = digits_at(at, end);
-		if (n == 0)
-			return 0;
-		at += n;
-	}
-	return (size_t)(at - js->at);
+	return !reason || wrong_value(js, place->leaf->name, text, len, reason);
 }
 
 static bool is_text_kind(enum tt_kind kind)
 {
-	return kind == TT_BYTES || kind == TT_STR || kind == TT_VOID ||
-	       kind == TT_DATETIME || kind == TT_COMPLEX || kind == TT_TIMEDELTA;
+	return kind == TT_BYTES || kind == TT_STR || kind == TT_VOID;
 }
 
-static bool is_number_kind(enum tt_kind kind)
+static bool put_string(struct jsonl_in *js, const struct place *place, cli_json *item)
 {
-	return kind != TT_BYTES && kind != TT_STR && kind != TT_VOID;
+	enum tt_kind kind = place->leaf->kind;
+	const char *text = json_object_get_string(item);
+	size_t len = (size_t)json_object_get_string_len(item);
+
+	if (is_text_kind(kind) || kind == TT_DATETIME || kind == TT_TIMEDELTA ||
+	    kind == TT_COMPLEX)
+		return put_text(js, place, text, len);
+	return wrong_value(js, place->leaf->name, text, len,
+			   "is a string, not a value of this field");
 }
 
-static bool put_value(struct jsonl_in *js, const struct tt_leaf *leaf,
-		      const struct cli_value *value, const char *text, size_t len,
-		      char *out)
+static bool put_number(struct jsonl_in *js, const struct place *place, const char *text,
+		       size_t len)
 {
-	const char *reason = value->parse(value, text, len, out);
-
-	return !reason || wrong_value(js, leaf->name, text, len, reason);
-}
-
-static bool read_element(struct jsonl_in *js, const struct tt_leaf *leaf,
-			 const struct cli_value *value, char *out)
-{
-	size_t len;
-
-	skip_space(js);
-	if (js->at == js->end)
-		return wrong(js, "ends before its value");
-	if (*js->at == '"') {
-		js->at++;
-		if (!read_string(js))
-			return false;
-		if (!is_text_kind(leaf->kind))
-			return wrong_value(js, leaf->name, js->text, js->text_len,
-					   "is a string, not a value of this field");
-		return put_value(js, leaf, value, js->text, js->text_len, out);
-	}
-	if (take_word(js, "null"))
-		return leaf->kind == TT_FLOAT ? put_value(js, leaf, value, "nan", 3, out)
-					      : wrong_value(js, leaf->name, "null", 4,
-							    "is no value of this field");
-	for (int i = 0; i < 2; i++) {
-		const char *word = i ? "true" : "false";
-
-		if (take_word(js, word))
-			return leaf->kind == TT_BOOL
-				       ? put_value(js, leaf, value, word, strlen(word),
-						   out)
-				       : wrong_value(js, leaf->name, word, strlen(word),
-						     "is no value of this field");
-	}
-	len = number_length(js);
-	if (len == 0)
-		return wrong_value(js, leaf->name, js->at, (size_t)(js->end - js->at),
-				   "is no JSON value");
-	js->at += len;
-	if (!is_number_kind(leaf->kind))
-		return wrong_value(js, leaf->name, js->at - len, len,
+	if (is_text_kind(place->leaf->kind))
+		return wrong_value(js, place->leaf->name, text, len,
 				   "is a number, not a string");
-	return put_value(js, leaf, value, js->at - len, len, out);
+	return put_text(js, place, text, len);
 }
 
-static bool read_array(struct jsonl_in *js, const struct tt_leaf *leaf,
-		       const struct cli_value *value, uint32_t depth, char **out)
+static bool put_integer(struct jsonl_in *js, const struct place *place, cli_json *item)
 {
+	int64_t number = json_object_get_int64(item);
+	uint64_t count = number < 0 ? 0 : json_object_get_uint64(item);
+	char text[24];
+	int len = number < 0 ? snprintf(text, sizeof(text), "%" PRId64, number)
+			     : snprintf(text, sizeof(text), "%" PRIu64, count);
+
+	js->extreme |= number == INT64_MIN || count == UINT64_MAX;
+	return put_number(js, place, text, (size_t)len);
+}
+
+/* json-c keeps the text of the line, and knows words that JSON has not. */
+static bool put_float(struct jsonl_in *js, const struct place *place, cli_json *item)
+{
+	const char *text = json_object_get_string(item);
+
+	if (!text)
+		return wrong(js, "does not fit into memory");
+	if (strpbrk(text, "NI"))
+		return wrong_value(js, place->leaf->name, text, strlen(text),
+				   "is no JSON value (null is NaN)");
+	return put_number(js, place, text, strlen(text));
+}
+
+/* A value that only one kind has. */
+static bool put_word(struct jsonl_in *js, const struct place *place, enum tt_kind kind,
+		     const char *word)
+{
+	if (place->leaf->kind != kind)
+		return wrong_value(js, place->leaf->name, word, strlen(word),
+				   "is no value of this field");
+	if (kind == TT_FLOAT)
+		word = "nan";
+	return put_text(js, place, word, strlen(word));
+}
+
+static bool put_element(struct jsonl_in *js, const struct place *place, cli_json *item)
+{
+	switch (json_object_get_type(item)) {
+	case json_type_null: return put_word(js, place, TT_FLOAT, "null");
+	case json_type_boolean:
+		return put_word(js, place, TT_BOOL,
+				json_object_get_boolean(item) ? "true" : "false");
+	case json_type_int: return put_integer(js, place, item);
+	case json_type_double: return put_float(js, place, item);
+	case json_type_string: return put_string(js, place, item);
+	default:
+		return wrong_key(js, place->leaf->name,
+				 "holds an object or array instead of a value");
+	}
+}
+
+/* The sub-array of one leaf from the given depth on; the place moves behind it. */
+static bool put_array(struct jsonl_in *js, struct place *place, uint32_t depth,
+		      cli_json *item)
+{
+	const struct tt_leaf *leaf = place->leaf;
+
 	if (depth == leaf->rank) {
-		if (!read_element(js, leaf, value, *out))
+		if (!put_element(js, place, item))
 			return false;
-		*out += leaf->size;
+		place->out += leaf->size;
 		return true;
 	}
-	if (!take(js, '['))
-		return wrong_value(js, leaf->name, js->at, (size_t)(js->end - js->at),
-				   "is no array of the field's shape");
-	for (uint64_t i = 0; i < leaf->shape[depth]; i++) {
-		if (i > 0 && !take(js, ','))
-			return wrong_value(js, leaf->name, js->at, 0,
-					   "an array that is too short");
-		if (!read_array(js, leaf, value, depth + 1, out))
+	if (!json_object_is_type(item, json_type_array))
+		return wrong_key(js, leaf->name, "holds no array of the field's shape");
+	if (json_object_array_length(item) != leaf->shape[depth])
+		return wrong_key(js, leaf->name,
+				 json_object_array_length(item) < leaf->shape[depth]
+					 ? "holds an array that is too short"
+					 : "holds an array that is too long");
+	for (size_t i = 0; i < leaf->shape[depth]; i++)
+		if (!put_array(js, place, depth + 1, json_object_array_get_idx(item, i)))
 			return false;
-	}
-	return take(js, ']') ||
-	       wrong_value(js, leaf->name, js->at, 0, "an array that is too long");
+	return true;
 }
 
-/* ---- Lines ---- */
+/* ---- Objects ---- */
 
-/* The leaf that the string read last names; SIZE_MAX: none. */
-static size_t find_leaf(struct jsonl_in *js)
+static bool is_leaf(const struct tt_dtype *row, const char *name)
+{
+	for (size_t i = 0; i < tt_dtype_leaf_count(row); i++)
+		if (strcmp(tt_dtype_leaf(row, i)->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The keys are not those of the row: an unknown one explains more than a missing one. */
+static bool wrong_keys(struct jsonl_in *js, cli_json *object, const char *missing)
+{
+	struct json_object_iterator at = json_object_iter_begin(object);
+	struct json_object_iterator end = json_object_iter_end(object);
+
+	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+		const char *key = json_object_iter_peek_name(&at);
+
+		if (!is_leaf(js->head.type->row, key))
+			return wrong_value(js, "", key, strlen(key), "is an unknown key");
+	}
+	return missing ? wrong_key(js, missing, "is missing")
+		       : wrong(js, "one key is the name of two fields");
+}
+
+static bool put_object(struct jsonl_in *js, cli_json *object)
 {
 	const struct tt_dtype *row = js->head.type->row;
 	size_t count = tt_dtype_leaf_count(row);
 
+	if (!json_object_is_type(object, json_type_object))
+		return wrong(js, "is no JSON object");
 	for (size_t i = 0; i < count; i++) {
-		size_t at = (js->next_leaf + i) % count;
-		const char *name = tt_dtype_leaf(row, at)->name;
+		const struct tt_leaf *leaf = tt_dtype_leaf(row, i);
+		struct place place = { leaf, &js->columns.values[i],
+				       js->row + leaf->offset };
+		cli_json *item;
 
-		if (strlen(name) == js->text_len &&
-		    memcmp(name, js->text, js->text_len) == 0) {
-			js->next_leaf = at + 1;
-			return at;
+		if (!json_object_object_get_ex(object, leaf->name, &item))
+			return wrong_keys(js, object, leaf->name);
+		if (!put_array(js, &place, 0, item))
+			return false;
+	}
+	return (size_t)json_object_object_length(object) == count ||
+	       wrong_keys(js, object, NULL);
+}
+
+/* ---- Lines ---- */
+
+/* Whether a line that json-c has taken holds an integer of more than 64 bits: before 0.17 it
+ * gives the nearest one that it has instead.  The object's '}' ends every run. */
+static bool has_wide_integer(const char *at, const char *end)
+{
+	char quote = 0;
+	size_t n;
+
+	for (; at < end; at += n) {
+		n = 1;
+		if (quote) {
+			if (*at == '\\')
+				n = 2;
+			else if (*at == quote)
+				quote = 0;
+		} else if (*at == '"' || *at == '\'') {
+			quote = *at;
+		} else if (*at == '-' || (*at >= '0' && *at <= '9')) {
+			n = strspn(at, "-+.0123456789eE");
+			errno = 0;
+			if (*at == '-')
+				strtoll(at, NULL, 10);
+			else
+				strtoull(at, NULL, 10);
+			if (errno == ERANGE && strspn(at, "-0123456789") == n)
+				return true;
 		}
 	}
-	return SIZE_MAX;
+	return false;
 }
 
-static bool read_member(struct jsonl_in *js)
+/* Why json-c did not take the line; 0, or < 0 when that is no matter of the line (said). */
+static int refused(struct jsonl_in *js, enum json_tokener_error error, size_t at)
 {
-	const struct tt_leaf *leaf;
-	size_t at;
-	char *out;
-
-	if (!take(js, '"'))
-		return wrong(js, "a key in quotes is missing");
-	if (!read_string(js))
-		return false;
-	at = find_leaf(js);
-	if (at == SIZE_MAX)
-		return wrong_value(js, "", js->text, js->text_len, "is an unknown key");
-	leaf = tt_dtype_leaf(js->head.type->row, at);
-	if (js->seen[at])
-		return wrong_value(js, leaf->name, leaf->name, strlen(leaf->name),
-				   "is there twice");
-	js->seen[at] = true;
-	if (!take(js, ':'))
-		return wrong(js, "':' is missing behind a key");
-	out = js->row + leaf->offset;
-	return read_array(js, leaf, &js->columns.values[at], 0, &out);
-}
-
-static bool read_object(struct jsonl_in *js)
-{
-	size_t count = tt_dtype_leaf_count(js->head.type->row);
-
-	memset(js->seen, 0, count * sizeof(*js->seen));
-	js->next_leaf = 0;
-	if (!take(js, '{'))
-		return wrong(js, "is no JSON object");
-	if (!take(js, '}')) {
-		do
-			if (!read_member(js))
-				return false;
-		while (take(js, ','));
-		if (!take(js, '}'))
-			return wrong(js, "'}' is missing");
+	/* behind the errors of the text come those of size and memory */
+	if (error > json_tokener_error_parse_utf8_string) {
+		cli_fail_memory(js->head.ctx);
+		return -1;
 	}
-	skip_space(js);
-	if (js->at != js->end)
-		return wrong(js, "something behind the object");
-	for (size_t i = 0; i < count; i++)
-		if (!js->seen[i])
-			return wrong_value(js, tt_dtype_leaf(js->head.type->row, i)->name,
-					   "", 0, "the key is missing");
-	return true;
+	if (error == json_tokener_continue)
+		wrong(js, "is no whole JSON object: ends too early");
+	else
+		snprintf(js->reason, sizeof(js->reason), "is no JSON: %s at byte %zu",
+			 error == json_tokener_success ? "unexpected character"
+						       : json_tokener_error_desc(error),
+			 at + 1);
+	return 0;
+}
+
+/* 1 the document, 0 the line has none (js->reason), < 0 failed (said). */
+static int read_json(struct jsonl_in *js, const char *line, size_t len, cli_json **out)
+{
+	enum json_tokener_error error;
+	size_t end;
+
+	if (!js->tokener) {
+		js->tokener = json_tokener_new_ex(DEPTH);
+		if (!js->tokener) {
+			cli_fail_memory(js->head.ctx);
+			return -1;
+		}
+		json_tokener_set_flags(js->tokener, JSON_TOKENER_STRICT);
+	}
+	*out = json_tokener_parse_ex(js->tokener, line, (int)len);
+	error = json_tokener_get_error(js->tokener);
+	end = json_tokener_get_parse_end(js->tokener);
+	if (error == json_tokener_success && end == len)
+		return 1;
+	json_object_put(*out);
+	/* json_tokener_reset() would keep half a surrogate pair for the next line */
+	json_tokener_free(js->tokener);
+	js->tokener = NULL;
+	return refused(js, error, end);
+}
+
+/* 1 a row in js->row, 0 malformed (js->reason), < 0 failed (said). */
+static int read_line(struct jsonl_in *js, const char *line, size_t len)
+{
+	cli_json *object;
+	bool good;
+	int rc;
+
+	if (len > INT_MAX)
+		return wrong(js, "is longer than 2 GiB");
+	/* json-c's own check passes surrogates and forms that are too long */
+	if (cli_utf8_span(line, len) < len)
+		return wrong(js, "is not UTF-8");
+	rc = read_json(js, line, len, &object);
+	if (rc <= 0)
+		return rc;
+	js->extreme = false;
+	good = put_object(js, object);
+	json_object_put(object);
+	if (good && js->extreme && has_wide_integer(line, line + len))
+		return wrong(js, "an integer of more than 64 bits is out of range");
+	return good;
 }
 
 static int malformed(struct jsonl_in *js, uint64_t line, const char *reason)
@@ -383,6 +336,7 @@ static int malformed(struct jsonl_in *js, uint64_t line, const char *reason)
 static int take_line(struct jsonl_in *js, const char *line, size_t len)
 {
 	uint64_t number = js->line++;
+	int is_row;
 
 	if (js->blank_line) {
 		uint64_t blank = js->blank_line;
@@ -395,9 +349,8 @@ static int take_line(struct jsonl_in *js, const char *line, size_t len)
 		js->blank_line = number;
 		return 0;
 	}
-	js->at = line;
-	js->end = line + len;
-	return read_object(js) ? 1 : malformed(js, number, js->reason);
+	is_row = read_line(js, line, len);
+	return is_row != 0 ? is_row : malformed(js, number, js->reason);
 }
 
 /* A line at hand, without its LF: the fill state otherwise. */
@@ -460,9 +413,9 @@ static void jsonl_close(struct cli_reader *reader)
 	struct jsonl_in *js = (struct jsonl_in *)reader;
 
 	cli_columns_fini(&js->columns);
-	free(js->seen);
+	if (js->tokener)
+		json_tokener_free(js->tokener);
 	free(js->row);
-	free(js->text);
 	free(js);
 }
 
@@ -480,8 +433,7 @@ int cli_jsonl_reader(struct cli_reader **out, const struct cli_reader *head)
 	js->head.ops = &jsonl_reader_ops;
 	js->line = 1;
 	js->row = calloc(1, head->type->bytes);
-	js->seen = calloc(tt_dtype_leaf_count(head->type->row) + 1, sizeof(*js->seen));
-	if (!js->row || !js->seen)
+	if (!js->row)
 		status = cli_fail_memory(head->ctx);
 	else if (cli_columns_init(&js->columns, head->type->row, &err) < 0)
 		status = cli_fail_error(head->ctx, &err);

@@ -12,16 +12,9 @@ static cli_json *text_object(const char *text, size_t len)
 {
 	char *clean;
 	cli_json *object;
-	size_t n = 0;
+	size_t n;
 
-	while (n < len) {
-		size_t one = cli_utf8_length((const unsigned char *)text + n, len - n);
-
-		if (one == 0)
-			break;
-		n += one;
-	}
-	if (n == len)
+	if (cli_utf8_span(text, len) == len)
 		return json_object_new_string_len(text, (int)len);
 	clean = malloc(4 * len + 1);
 	if (!clean)

@@ -61,6 +61,7 @@ size_t cli_escape_bytes(const unsigned char *in, size_t n, char *out);
 size_t cli_unescape(const char *text, size_t len, unsigned char *out, size_t size);
 /* Length of the UTF-8 sequence at text that is one code point as RFC 3629 has it, or 0. */
 size_t cli_utf8_length(const unsigned char *text, size_t n);
+size_t cli_utf8_span(const char *text, size_t n); /* bytes before one that is no UTF-8 */
 /* Any 32-bit number as UTF-8 would go on to write it (at most 7 bytes) and back; the length
  * used, or 0. */
 size_t cli_utf8_put(uint32_t code, unsigned char *out);

@@ -17,6 +17,19 @@ size_t cli_utf8_length(const unsigned char *text, size_t n)
 	return len;
 }
 
+size_t cli_utf8_span(const char *text, size_t n)
+{
+	size_t at = 0, len = 1;
+
+	while (at < n && len > 0) {
+		len = (unsigned char)text[at] < 0x80
+			      ? 1
+			      : cli_utf8_length((const unsigned char *)text + at, n - at);
+		at += len;
+	}
+	return at;
+}
+
 size_t cli_utf8_get(const unsigned char *text, size_t n, uint32_t *out)
 {
 	static const uint64_t least[] = { 0,	   0,	     0x80,	0x800,
