@@ -226,6 +226,19 @@ undo: /* only effects that other processes can see */
 	return rc;
 }
 
+int tti_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+	struct stat st;
+
+	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+		return TT_OK;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (fstatat(to_dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(from_dir, from, to_dir, to) < 0 ? -errno : TT_OK;
+}
+
 bool tti_same_inode(int fd, int dirfd, const char *name)
 {
 	struct stat mine, named;

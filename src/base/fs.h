@@ -53,6 +53,10 @@ int tti_open_parent(const char *path, const char **name_out, struct tt_error *er
 int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
 	       mode_t mode, bool replace, struct tt_error *err);
 
+/* Rename, never over what is there: -EEXIST.  Where the file system cannot promise it in one
+ * step, the name is looked at before. */
+int tti_rename_new(int from_dir, const char *from, int to_dir, const char *to);
+
 /* true when fd is still what path names (same device and inode). */
 bool tti_same_inode(int fd, int dirfd, const char *name);
 

@@ -270,22 +270,6 @@ int tt_file_merge(const char *path, const char *other, struct tt_error *err)
 
 /* ---- Rename and remove ---- */
 
-/* Never over an existing file.  Not every file system can promise that in one step. */
-static int rename_new(const struct tti_place *from, const struct tti_place *to)
-{
-	struct stat st;
-
-	if (renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE) ==
-	    0)
-		return TT_OK;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (fstatat(to->dirfd, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(from->dirfd, from->name, to->dirfd, to->name) < 0 ? -errno
-									  : TT_OK;
-}
-
 int tt_file_rename(const char *path, const char *to, struct tt_error *err)
 {
 	tti_auto_place from = TTI_PLACE_EMPTY, dest = TTI_PLACE_EMPTY;
@@ -303,7 +287,7 @@ int tt_file_rename(const char *path, const char *to, struct tt_error *err)
 	fd = tti_file_lock(&from, err);
 	if (fd < 0)
 		return fd;
-	rc = rename_new(&from, &dest);
+	rc = tti_rename_new(from.dirfd, from.name, dest.dirfd, dest.name);
 	if (rc < 0)
 		return tti_fail(err, rc, "%s: rename to %s: %s", path, to,
 				tt_strerror(rc));

@@ -161,9 +161,12 @@ int tti_ring_mend_manifest(struct tti_ring *ring, uint64_t keep, bool force,
  * open newest file. */
 int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 			   struct tti_repair *repair, struct tt_error *err);
-/* Copy name aside as name.bad-N. */
+/* Keep what is damaged as name.bad-N: a copy of what is then mended in place, or, of a file
+ * that will be made anew or not at all, the file itself. */
 int tti_ring_set_aside(struct tti_ring *ring, const char *name, char aside[64],
 		       struct tt_error *err);
+int tti_ring_move_aside(struct tti_ring *ring, const char *name, char aside[64],
+			struct tt_error *err);
 
 /* ---- publishing; the caller holds the writer lock ---- */
 

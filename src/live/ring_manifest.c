@@ -69,18 +69,25 @@ int tti_ring_publish_name(struct tti_ring *ring, uint64_t name, struct tt_error 
 	return TT_OK;
 }
 
+/* Holes stay holes: a damaged size must not fill the disk. */
 static int copy_bytes(int from, int to, uint64_t bytes)
 {
 	char buf[65536];
 	uint64_t at = 0;
-	int rc = TT_OK;
+	int rc = ftruncate(to, (off_t)bytes) < 0 ? -errno : TT_OK;
 
 	while (at < bytes && rc == TT_OK) {
-		size_t step = (size_t)tti_min_u64(sizeof(buf), bytes - at);
+		off_t data = lseek(from, (off_t)at, SEEK_DATA);
+		size_t step;
 
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data > (off_t)at)
+			at = (uint64_t)data;
+		step = (size_t)tti_min_u64(sizeof(buf), bytes - tti_min_u64(at, bytes));
 		rc = tti_pread_all(from, buf, step, at);
 		if (rc == TT_OK)
-			rc = tti_write_all(to, buf, step);
+			rc = tti_pwrite_all(to, buf, step, at);
 		at += step;
 	}
 	return rc;
@@ -127,6 +134,21 @@ int tti_ring_set_aside(struct tti_ring *ring, const char *name, char aside[64],
 		return tti_fail_sys(err, rc, path, "keep a copy of what is damaged");
 	}
 	return TT_OK;
+}
+
+int tti_ring_move_aside(struct tti_ring *ring, const char *name, char aside[64],
+			struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+	int rc = -EEXIST;
+
+	for (unsigned i = 1; i < 10000 && rc == -EEXIST; i++) {
+		snprintf(aside, 64, ".%s.bad-%u", name, i);
+		rc = tti_rename_new(ring->dirfd, name, ring->dirfd, aside);
+	}
+	return rc < 0 ? tti_fail_sys(err, rc, tti_ring_path(ring, name, path, sizeof(path)),
+				     "move aside what is damaged")
+		      : TT_OK;
 }
 
 /* A rebuild that died leaves its first slots 0. */

@@ -40,21 +40,21 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name, struct tt
 		tti_repair_add(&writer->repair, "%s held rows and was entered again", file_name);
 		return tti_ring_publish_name(ring, name, err);
 	}
-	if (rc < 0) {
-		rc = tti_ring_set_aside(ring, file_name, aside, err);
-		if (rc < 0)
-			return rc;
-		tti_repair_add(&writer->repair, "%s was unreadable, now %s", file_name, aside);
-	} else {
-		tti_repair_add(&writer->repair, "%s, empty and not published, was removed",
-			       file_name);
-	}
 	idx = tti_ring_find_entry(ring, name);
 	if (idx != TTI_NO_ENTRY)
 		tti_entry_release(tti_ring_entry(ring, idx));
 	TTI_FAILPOINT("ring.open.orphan");
-	if (unlinkat(ring->dirfd, file_name, 0) < 0 && errno != ENOENT)
-		return tti_fail_sys(err, -errno, ring->path, file_name);
+	if (rc < 0) {
+		rc = tti_ring_move_aside(ring, file_name, aside, err);
+		if (rc < 0)
+			return rc;
+		tti_repair_add(&writer->repair, "%s was unreadable, now %s", file_name, aside);
+	} else {
+		if (unlinkat(ring->dirfd, file_name, 0) < 0 && errno != ENOENT)
+			return tti_fail_sys(err, -errno, ring->path, file_name);
+		tti_repair_add(&writer->repair, "%s, empty and not published, was removed",
+			       file_name);
+	}
 	return TT_OK;
 }
 
@@ -118,10 +118,8 @@ static int make_named(struct tt_ring_writer *writer, uint64_t name, bool broken,
 
 	tti_ring_format_name(file_name, name, false);
 	if (rc == TT_OK && broken)
-		rc = tti_ring_set_aside(ring, file_name, aside, err);
+		rc = tti_ring_move_aside(ring, file_name, aside, err);
 	TTI_FAILPOINT("ring.open.aside");
-	if (rc == TT_OK && broken && unlinkat(ring->dirfd, file_name, 0) < 0)
-		rc = tti_fail_sys(err, -errno, ring->path, file_name);
 	if (rc == TT_OK && !ring->set.addr)
 		ring->settings.tail_words = rows.tail_words; /* what its peers can read */
 	if (rc == TT_OK)

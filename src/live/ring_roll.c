@@ -51,16 +51,6 @@ int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
 	return TT_OK;
 }
 
-static int rename_new(int dirfd, const char *from, const char *to)
-{
-	if (renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE) == 0)
-		return TT_OK;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	/* a file system without the flag; the name is newer than all there are */
-	return renameat(dirfd, from, dirfd, to) < 0 ? -errno : TT_OK;
-}
-
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
 			 uint64_t capacity, uint64_t name, struct tt_error *err)
 {
@@ -87,7 +77,8 @@ int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *ro
 	if (writer->sync_ms != TT_SYNC_NONE && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, path, "fsync");
 	if (rc == TT_OK) {
-		rc = rename_new(ring->dirfd, TTI_RING_NEXT_NAME, file_name);
+		rc = tti_rename_new(ring->dirfd, TTI_RING_NEXT_NAME, ring->dirfd,
+				    file_name);
 		if (rc < 0)
 			tti_fail_sys(err, rc, path, NULL);
 	}

@@ -100,20 +100,6 @@ int tti_site_begin(struct tti_site *site, struct tt_error *err)
 	return TT_OK;
 }
 
-/* A file system without the flag: rename(2) would replace an empty directory, so look. */
-static int rename_new(const struct tti_site *site)
-{
-	if (renameat2(site->parent, site->tmp, site->parent, site->name,
-		      RENAME_NOREPLACE) == 0)
-		return TT_OK;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (faccessat(site->parent, site->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(site->parent, site->tmp, site->parent, site->name) < 0 ? -errno
-										   : TT_OK;
-}
-
 int tti_site_finish(struct tti_site *site, struct tt_error *err)
 {
 	int rc = tti_fsync_dir(site->dirfd);
@@ -121,7 +107,7 @@ int tti_site_finish(struct tti_site *site, struct tt_error *err)
 	if (rc < 0)
 		return tti_fail_sys(err, rc, site->path, "fsync");
 	TTI_FAILPOINT("ring.site.before_rename");
-	rc = rename_new(site);
+	rc = tti_rename_new(site->parent, site->tmp, site->parent, site->name);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, site->path, NULL);
 	TTI_FAILPOINT("ring.site.renamed");

@@ -811,6 +811,38 @@ END_TEST
 
 /* ---- Damage and hostile surroundings ---- */
 
+/* A size that nobody could copy: it is moved, and its holes stay holes. */
+START_TEST(huge_damage_is_kept_aside_without_its_bytes)
+{
+	struct tt_ring_writer *writer;
+	struct stat st;
+	int64_t next = 0;
+	struct tt_ring_reader *reader;
+
+	create_ring("r", 4, 3);
+	writer = open_writer("r");
+	put_rows(writer, 0, 6);
+	tt_ring_writer_close(writer);
+	write_file("r/9000000000000000000.npy", "x", 1);
+	ck_assert_int_eq(truncate("r/9000000000000000000.npy", INT64_C(1) << 40), 0);
+	write_file("r/.ticktail", "x", 1);
+	ck_assert_int_eq(truncate("r/.ticktail", INT64_C(1) << 40), 0);
+	writer = open_writer("r");
+	ck_assert_ptr_nonnull(strstr(tt_ring_writer_repaired(writer), "unreadable"));
+	put_rows(writer, 6, 6);
+	tt_ring_writer_close(writer);
+	ck_assert_int_eq(stat("r/.9000000000000000000.npy.bad-1", &st), 0);
+	ck_assert_int_eq(st.st_size, INT64_C(1) << 40);
+	ck_assert_int_eq(access("r/9000000000000000000.npy", F_OK), -1);
+	ck_assert_int_eq(stat("r/.ticktail.bad-1", &st), 0);
+	ck_assert_int_lt(st.st_blocks, 1000);
+	reader = open_reader("r");
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 12);
+	tt_ring_reader_close(reader);
+}
+END_TEST
+
 START_TEST(odd_things_in_the_directory_are_passed_over)
 {
 	struct tt_ring_writer *writer;
@@ -1191,6 +1223,7 @@ int main(void)
 		fault_7_second_writer_is_refused_with_the_pid,
 		name_without_file_is_made_by_the_next_writer,
 		file_without_name_is_not_seen_and_removed,
+		huge_damage_is_kept_aside_without_its_bytes,
 		odd_things_in_the_directory_are_passed_over,
 		what_is_no_ring_is_refused,
 		damaged_manifest_is_made_again_and_kept_aside,
