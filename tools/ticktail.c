@@ -2,6 +2,7 @@
 /* The program: the table of commands and what happens before one of them runs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
 	int at = 1, status;
 
 	fill_standard_descriptors();
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
 	for (; at < argc && argv[at][0] == '-'; at++) {
 		if (is_either(argv[at], "--help", "-h"))
 			return print_help(&ctx);

@@ -212,7 +212,7 @@ int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, 
 	if (rc == TT_OK && !replace && linkat(dirfd, tmp, dirfd, name, 0) < 0)
 		rc = -errno;
 	if (rc < 0) {
-		tti_fail_sys(err, rc, name, NULL);
+		tti_fail_space(err, rc, name, dirfd, n);
 		goto undo;
 	}
 	/* from here the file is visible; only its durability can still fail */

@@ -99,6 +99,7 @@ static int make_settings(struct creation *creation, uint64_t name, struct tt_err
 				   .claim = (uint64_t)getpid() };
 	tti_auto_free uint8_t *bytes = malloc(TTI_SETTINGS_MIN_BYTES);
 	struct tti_settings *settings = &creation->settings;
+	int rc;
 
 	if (!bytes)
 		return tti_fail_sys(err, -ENOMEM, creation->site.path, NULL);
@@ -109,8 +110,9 @@ static int make_settings(struct creation *creation, uint64_t name, struct tt_err
 	settings->ring_id[0] |= 1; /* all zero means a foreign ring */
 	tti_settings_format(bytes, settings);
 	memcpy(bytes + TTI_ENTRIES_OFF, &entry, sizeof(entry));
-	return tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME, bytes,
-			  TTI_SETTINGS_MIN_BYTES, 0644, false, err);
+	rc = tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME, bytes,
+			TTI_SETTINGS_MIN_BYTES, 0644, false, err);
+	return rc < 0 ? tti_fail_in(err, rc, "%s", creation->site.path) : TT_OK;
 }
 
 static int make_lock_file(struct creation *creation, struct tt_error *err)

@@ -110,7 +110,7 @@ static int link_new(struct tti_ring *ring, const struct tti_settings *settings,
 	rc = tti_fs_put(ring->dirfd, tmp, TTI_SETTINGS_NAME, bytes, TTI_SETTINGS_MIN_BYTES,
 			0644, false, err);
 	TTI_FAILPOINT("ring.settings.linked");
-	return rc;
+	return rc < 0 ? tti_fail_in(err, rc, "%s", ring->path) : TT_OK;
 }
 
 /* The header, both copies and the length made right; words and entries stay: the entries
