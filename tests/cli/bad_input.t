@@ -54,7 +54,7 @@ says 1 "a directory that is no ring" "\\." "$ticktail" info .
 says 1 "a limit on the size of files" "large.npy: File too large" \
 	./limited create large.npy --dtype i8 --capacity 100k
 [ -e large.npy ] && not_ok "nothing half made" || ok "nothing half made"
-says 1 "a limit and a ring" "large/.*File too large" \
+says 1 "a limit and a ring" "large.*File too large" \
 	./limited create large --rolling --dtype i8 --capacity 100k --keep 2
 [ -e large ] && not_ok "no half a ring" || ok "no half a ring"
 says 1 "a limit and stdout" "File too large" ./limited gen --rows 10k -o large.csv
