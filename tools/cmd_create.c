@@ -154,7 +154,9 @@ static int set_ring(const struct cli_ctx *ctx, const char *path)
 
 	if (tt_ring_info(path, &info, &err) < 0)
 		return cli_fail_error(ctx, &err);
-	if (cli_opt_text(ctx, "dtype")) {
+	if (!info.dtype)
+		status = cli_fail(ctx, "%s: has no file yet, and so no dtype", path);
+	if (status == 0 && cli_opt_text(ctx, "dtype")) {
 		struct tt_dtype *dtype;
 
 		status = cli_descr(ctx, cli_opt_text(ctx, "dtype"),

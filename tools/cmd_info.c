@@ -131,9 +131,15 @@ static int ring_document(const struct cli_ctx *ctx, cli_json *document)
 	if (tt_ring_info(ctx->args[0], &info, &err) < 0)
 		return cli_fail_error(ctx, &err);
 	cli_json_text(document, "kind", "npy8");
-	cli_json_dtype(document, "dtype", info.dtype);
-	cli_json_shape(document, "row_shape", info.row_shape, info.row_rank);
-	cli_json_u64(document, "row_bytes", info.row_bytes);
+	if (info.dtype) {
+		cli_json_dtype(document, "dtype", info.dtype);
+		cli_json_shape(document, "row_shape", info.row_shape, info.row_rank);
+		cli_json_u64(document, "row_bytes", info.row_bytes);
+	} else { /* no file yet, or none that is left */
+		cli_json_null(document, "dtype");
+		cli_json_null(document, "row_shape");
+		cli_json_null(document, "row_bytes");
+	}
 	cli_json_u64(document, "capacity", info.capacity);
 	cli_json_u64(document, "keep", info.keep);
 	cli_json_u64(document, "rows", info.rows);

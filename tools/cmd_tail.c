@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tail: the last rows of a file or ring, and those that come. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "progress.h"
@@ -21,6 +23,24 @@ static const struct cli_option options[] = {
 	{ 0, NULL, NULL, NULL },
 };
 
+/* What another program has begun to make: nothing of it can be told yet. */
+static bool is_unfinished(const char *path)
+{
+	char *lock = NULL;
+	struct stat st;
+	bool unfinished;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOENT;
+	if (!S_ISDIR(st.st_mode))
+		return S_ISREG(st.st_mode) && st.st_size == 0;
+	if (asprintf(&lock, "%s/.lock", path) < 0)
+		return false;
+	unfinished = access(lock, F_OK) < 0 && errno == ENOENT;
+	free(lock);
+	return unfinished;
+}
+
 /* Until the path is there; *kind what it is.  CLI_GO_ON, or the end with *status. */
 static enum cli_next wait_for_path(struct cli_tail *tail, enum tt_path_kind *kind,
 				   int *status)
@@ -33,7 +53,8 @@ static enum cli_next wait_for_path(struct cli_tail *tail, enum tt_path_kind *kin
 
 		if (rc == TT_OK)
 			return CLI_GO_ON;
-		if (rc != -ENOENT || (!tail->follow && tail->timeout_ns < 0)) {
+		if (!cli_tail_waits(tail) ||
+		    (rc != -ENOENT && !is_unfinished(tail->path))) {
 			*status = cli_fail_error(tail->ctx, &err);
 			return CLI_END;
 		}
@@ -47,6 +68,7 @@ static int tail_path(struct cli_tail *tail)
 {
 	enum tt_path_kind kind;
 	bool again = false;
+	int64_t slice_ns;
 	int status = 0;
 
 	do {
@@ -60,9 +82,10 @@ static int tail_path(struct cli_tail *tail)
 		status = kind == TT_PATH_NPY8 ? cli_tail_ring(tail, again)
 					      : cli_tail_file(tail, again);
 		again = tail->writer_open;
-		if (status == CLI_TAIL_AGAIN)
-			cli_tail_nap(1000000);
-	} while (status == CLI_TAIL_AGAIN);
+		if (status != CLI_TAIL_AGAIN)
+			return status;
+		cli_tail_nap(1000000);
+	} while (cli_tail_idle(tail, &slice_ns, &status) == CLI_GO_ON);
 	return status;
 }
 

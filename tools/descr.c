@@ -73,9 +73,9 @@ static int from_ring(const struct cli_ctx *ctx, const char *path, struct tt_dtyp
 
 	if (tt_ring_info(path, &info, &err) < 0)
 		return cli_fail_error(ctx, &err);
-	*out = tt_dtype_ref(info.dtype);
+	*out = info.dtype ? tt_dtype_ref(info.dtype) : NULL;
 	tt_ring_info_free(&info);
-	return 0;
+	return *out ? 0 : cli_fail(ctx, "%s: has no file yet, and so no dtype", path);
 }
 
 static int from_path(const struct cli_ctx *ctx, const char *path, const char *dataset,

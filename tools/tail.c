@@ -97,6 +97,11 @@ void cli_tail_lost(struct cli_tail *tail, uint64_t count)
 			 tail->path, (unsigned long long)count);
 }
 
+bool cli_tail_waits(const struct cli_tail *tail)
+{
+	return tail->follow || tail->timeout_ns >= 0;
+}
+
 int cli_tail_end(struct cli_tail *tail)
 {
 	int status = tail->writer_open ? cli_writer_end(&tail->writer) : 0;

@@ -60,6 +60,8 @@ int cli_tail_type(struct cli_tail *tail, const struct tt_dtype *dtype, uint32_t 
 int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 		  struct cli_position position);
 void cli_tail_lost(struct cli_tail *tail, uint64_t count);
+/* Whether what is not there yet is waited for. */
+bool cli_tail_waits(const struct cli_tail *tail);
 /* Nothing new: flush, save when it is time, look at signals and the time-out.  *slice_ns is how
  * long to wait before the next call. */
 enum cli_next cli_tail_idle(struct cli_tail *tail, int64_t *slice_ns, int *status);

@@ -25,7 +25,10 @@ static int open_ring(struct tailed *t)
 	if (stat(tail->path, &t->st) < 0)
 		return CLI_TAIL_AGAIN;
 	if (tt_ring_reader_open(&t->reader, tail->path, &opts, &err) < 0)
-		return cli_fail_error(tail->ctx, &err);
+		/* a ring without a file is one being made */
+		return err.code == -ENOENT && cli_tail_waits(tail)
+			       ? CLI_TAIL_AGAIN
+			       : cli_fail_error(tail->ctx, &err);
 	t->looked_ns = cli_now_ns();
 	return cli_tail_type(tail, tt_ring_reader_dtype(t->reader),
 			     tt_ring_reader_row_rank(t->reader),

@@ -89,7 +89,24 @@ static bool is_still_queued(struct check *check, uint64_t name)
 	return false;
 }
 
-/* The newest name may be without its file while npyt makes it. */
+/* The newest name may be without its file while npyt makes it: then no writer of ours knows
+ * it, and it is newer than all that is there. */
+static void check_newest(struct check *check, const struct tti_names *queue,
+			 const struct tti_items *items)
+{
+	uint64_t newest = queue->count > 0 ? queue->at[queue->count - 1] : 0, last = 0;
+
+	for (size_t i = 0; i < items->count; i++) {
+		if (items->at[i].name == newest)
+			return;
+		last = items->at[i].name;
+	}
+	if (newest != 0 && is_still_queued(check, newest) &&
+	    (last > newest || tti_ring_find_entry(&check->ring, newest) != TTI_NO_ENTRY))
+		say(check, TTI_MANIFEST_NAME,
+		    "names file %" PRIu64 " as the newest, which is not there", newest);
+}
+
 static void check_names(struct check *check, const struct tti_names *queue,
 			const struct tti_items *items)
 {
@@ -241,6 +258,7 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 		rc = tti_ring_list(&check.ring, &items, err);
 	}
 	check_names(&check, &queue, &items);
+	check_newest(&check, &queue, &items);
 	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
 		if (items.at[i].published && !items.at[i].shadowed)
 			check_file(&check, &items.at[i]);

@@ -94,6 +94,24 @@ else
 	skip "a read-only directory" "root may write everywhere"
 fi
 
+# a ring whose files are not there
+"$ticktail" create lr --rolling --dtype i4 --capacity 4 --keep 2
+rm lr/*.npy
+exits 3 "the newest file is missing" "$ticktail" verify lr
+grep -q 'names file [0-9]* as the newest, which is not there' .out && ok "is said" || not_ok "is said"
+is "info tells what is known" "$("$ticktail" info lr --json | tr -d ' \n' | sed 's/,"capacity".*//')" \
+	'{"kind":"npy8","dtype":null,"row_shape":null,"row_bytes":null'
+exits 0 "info in words" "$ticktail" info lr
+says 1 "its dtype" "no file yet" "$ticktail" create x.npy --dtype @lr --capacity 4
+says 1 "its options" "no file yet" "$ticktail" create lr --rolling --dtype i4 --capacity 4 --keep 3 --set
+says 1 "append" "lr: no file in it" "$ticktail" append lr /dev/null
+says 1 "read" "no file yet" "$ticktail" read lr
+"$ticktail" create lr2 --rolling --dtype i4 --capacity 4 --keep 2
+printf '\001\0\0\0\0\0\0\0' | dd of=lr2/.lock conv=notrunc 2>dd.words
+exits 3 "a manifest that names another file" "$ticktail" verify lr2
+grep -q 'names file 1 as the newest' .out && ok "is said too" || not_ok "is said too"
+exits 0 "info of it" "$ticktail" info lr2
+
 mkdir small
 if mount -t tmpfs -o size=256k none small 2>/dev/null; then
 	mounted=1

@@ -108,6 +108,38 @@ for kind in file ring; do
 	is "a $kind that appears: rows" "$s $(flat out)" "0 value 1 2 3 "
 done
 
+# what another program has only begun to make
+: >nothing
+exits 1 "a file of 0 bytes, without -f" "$ticktail" tail nothing
+for kind in file ring; do
+	rm -rf later made
+	case $kind in
+	file)
+		: >later
+		"$ticktail" create made --dtype i4 --capacity 8
+		;;
+	ring)
+		mkdir later
+		"$ticktail" create made --rolling --dtype i4 --capacity 8 --keep 2
+		;;
+	esac
+	put made 1 3
+	exits 0 "a $kind being made is waited for" "$ticktail" tail later -f --timeout 0.2
+	follow later -f --from-start
+	sleep 0.3
+	if [ $kind = file ]; then
+		mv made later
+	else
+		: >later/.lock # a manifest, but no file
+		sleep 0.3
+		mv made/*.npy later
+		cp made/.lock later/.lock
+	fi
+	reaches "a $kind that is finished" 4
+	ends TERM
+	is "a $kind that is finished: rows" "$s $(flat out)" "0 value 1 2 3 "
+done
+
 # grown, cleared, replaced
 rm -f g.npy pos
 "$ticktail" create g.npy --dtype i4 --capacity 4
