@@ -21,6 +21,7 @@ trap 'exit 130' INT TERM HUP
 
 over() {
 	[ -z "$tail_pid" ] || kill "$tail_pid" 2>/dev/null
+	[ -d "$dir" ] || return
 	if [ -n "$keep" ] || [ "$1" != 0 ]; then
 		echo "The files of this demo are in $dir"
 	else
@@ -42,6 +43,12 @@ run() {
 	"$ticktail" "$@" >"$dir/out" 2>"$dir/err" || die "exit $?: $(cat "$dir/err")"
 	sed 's/^/     /' "$dir/out" "$dir/err"
 }
+# what cannot be fed leaves nothing behind
+refuse() {
+	printf 'demo: %s\n' "$*" >&2
+	rm -rf "$dir"
+	exit 1
+}
 die() {
 	printf '\nThe demo failed: %s\n' "$*" >&2
 	exit 1
@@ -60,8 +67,8 @@ generated() {
 	"$ticktail" gen --rows $((rows / 2)) --seed 2 | sed 1d >"$dir/night2.csv" || die "gen"
 }
 
-# Names and types from the header line and all rows: a column is a whole number, a number or text
-# of the greatest width.  Without a header line the columns are c1, c2, ...
+# Names and types from the header line and all rows: a column is a whole number, a number, a time
+# or text of the greatest width.  Without a header line the columns are c1, c2, ...
 inferred() {
 	tr -d '\r' <"$csv" | awk -v dir="$dir" '
 	function unquote(s) {
@@ -87,16 +94,52 @@ inferred() {
 		return n
 	}
 	function quotes(s) { return gsub(/"/, "", s) }
-	function is_int(s) { return s ~ /^-?(0|[1-9][0-9]*)$/ && length(s) < 19 && s != "-0" }
+	function is_int(s) {
+		if (s !~ /^-?(0|[1-9][0-9]*)$/ || s == "-0") return 0
+		sub(/^-/, "", s)	# nanoseconds since 1970 have 19 digits
+		return length(s) < 19 || (length(s) == 19 && (s "") <= "9223372036854775807")
+	}
 	# leading zeros and very long numbers are names, not values
 	function is_num(s) {
-		return s ~ /^-?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$/ &&
-			(length(s) < 19 || s ~ /[.eE]/)
+		return s ~ /^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$/ &&
+			(length(s) < 19 || s ~ /[.eE]/) && s + 0 < 1.7e308 && s + 0 > -1.7e308
 	}
-	function look(i, s) {
-		if (!is_int(s)) not_int[i] = 1
-		if (!is_num(s)) not_num[i] = 1
+	function is_no_value(s) { return tolower(s) ~ /^(nan|[-+]?inf)$/ }
+	# the digits of the second, or -1 for what is no UTC time
+	function time_digits(s,    month, day, last) {
+		if (s !~ /^[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z?$/)
+			return -1
+		if (s < "1700" || s > "2262" || substr(s, 12, 2) > 23) return -1
+		month = substr(s, 6, 2) + 0
+		day = substr(s, 9, 2) + 0
+		last = month == 2 ? 28 : month ~ /^(4|6|9|11)$/ ? 30 : 31
+		if (month == 2 && substr(s, 1, 4) % 4 == 0 && substr(s, 1, 4) !~ /00$/) last = 29
+		if (month < 1 || month > 12 || day < 1 || day > last) return -1
+		sub(/Z$/, "", s)
+		return length(s) > 29 ? -1 : length(s) > 20 ? length(s) - 20 : 0
+	}
+	function look(i, s,    digits) {
+		if (!not_int[i] && !is_int(s)) not_int[i] = 1
+		if (is_num(s))
+			some_num[i] = 1
+		else if (!is_no_value(s) && !not_num[i]) {
+			not_num[i] = 1
+			why_text[i] = "row " records " has \"" substr(s, 1, 40) "\""
+		}
+		if (!not_time[i]) {
+			digits = time_digits(s)
+			if (digits < 0) not_time[i] = 1
+			else if (digits > most_digits[i]) most_digits[i] = digits
+		}
 		if (length(s) > widest[i]) widest[i] = length(s)
+	}
+	function type_of(i) {
+		if (!not_int[i]) return "i8"
+		if (!not_num[i] && some_num[i]) return "f8"
+		if (!not_time[i])
+			return "M8[" (most_digits[i] > 6 ? "ns" : most_digits[i] > 3 ? "us" : \
+				most_digits[i] > 0 ? "ms" : "s") "]"
+		return "S" (widest[i] > 0 ? widest[i] : 1)
 	}
 	function clean(s, i) {
 		gsub(/[^A-Za-z0-9_]/, "_", s)
@@ -108,19 +151,27 @@ inferred() {
 	{
 		whole = open ? whole "\n" $0 : $0
 		open = quotes(whole) % 2
-		if (open || whole == "") next
+		if (open) next
+		if (whole == "") { empty++; next }
 		n = cut(whole)
-		if (n < 0) { print "row " records + 1 ": cannot be cut into fields"; bad = 1; exit }
+		if (n < 0) { print "line " NR " cannot be cut into fields"; bad = 1; exit }
 		if (!width) {
 			sub(/^\357\273\277/, "", f[1])
 			width = n
 			first = whole
 			sub(/^\357\273\277/, "", first)
 			for (i = 1; i <= n; i++) title[i] = f[i]
+			if (n == 1 && first ~ /[\t;|]/) {
+				print "no commas, but " (first ~ /\t/ ? "tabs" : first ~ /;/ ? \
+					"semicolons" : "bars") ": ticktail reads CSV, so convert it first" \
+					(first ~ /\t/ ? ", as with: tr \"\\t\" , <FILE >FILE.csv" : "")
+				bad = 1
+				exit
+			}
 			next
 		}
 		if (n != width) {
-			print "row " records + 1 " has " n " fields, not " width
+			print "line " NR " has " n " fields, not " width
 			bad = 1
 			exit
 		}
@@ -130,12 +181,14 @@ inferred() {
 	}
 	END {
 		if (bad) exit 1
-		if (!records) { print "no rows"; exit 1 }
+		if (open) { print "a quote is open at its end"; exit 1 }
+		if (!records) { print width ? "a header line, but no rows" : "empty"; exit 1 }
 		# a header line has words over numbers, or everything is text
 		numbers = 0
 		for (i = 1; i <= width; i++) {
-			if (!not_num[i]) numbers++
+			if (!not_num[i] || !not_time[i]) numbers++
 			if (!not_num[i] && !is_num(title[i])) header = 1
+			if (!not_time[i] && time_digits(title[i]) < 0) header = 1
 		}
 		if (!numbers) header = 1
 		if (!header) {
@@ -145,15 +198,23 @@ inferred() {
 		}
 		for (i = 1; i <= width; i++) {
 			name[i] = clean(header ? title[i] : "c" i, i)
-			type = !not_int[i] ? "i8" : !not_num[i] ? "f8" : \
-				"S" (widest[i] > 0 ? widest[i] : 1)
+			type = type_of(i)
 			d = d (i > 1 ? "," : "") name[i] ":" type
+			if (type ~ /^S/ && some_num[i])
+				print name[i] " is kept as text, for " why_text[i] > (dir "/notes")
 			c = c (i > 1 ? "," : "") name[i]
 		}
+		if (empty)
+			print empty " empty lines are left out; ticktail append refuses them" > (dir "/notes")
+		for (i = 1; i <= width; i++)
+			if (why_text[i] ~ /has ""$/ && some_num[i]) {
+				print "(ticktail append wants nan for a number that is missing)" > (dir "/notes")
+				break
+			}
 		print d > (dir "/descr")
 		print c > (dir "/columns")
 		print records > (dir "/records")
-	}' >"$dir/why" || die "$csv: $(cat "$dir/why")"
+	}' >"$dir/why" || refuse "$csv: $(cat "$dir/why")"
 	[ ! -f "$dir/first.csv" ] || {
 		cat "$dir/first.csv" "$dir/rows.csv" >"$dir/all.csv" && mv "$dir/all.csv" "$dir/rows.csv"
 	}
@@ -181,13 +242,30 @@ same_csv() {
 	if cmp -s "$1" "$2"; then return 0; fi
 	awk -v other="$2" '
 	function bare(s) { gsub(/"/, "", s); gsub(/\\\\/, "\\", s); return s }
+	# one text for each value that has several
+	function plain(s) {
+		if (s ~ /^[0-9]+-[0-9]+-[0-9]+[T ][0-9]+:[0-9]+:/) {
+			sub(/ /, "T", s)
+			sub(/Z$/, "", s)
+			if (s ~ /\./) sub(/\.?0+$/, "", s)
+		} else if (tolower(s) ~ /^(nan|[-+]?inf)$/) {
+			s = tolower(s)
+			sub(/^\+/, "", s)
+		}
+		return s
+	}
+	function is_same(a, b) {
+		if (a == b "") return 1
+		if (a ~ /^[-+]?[.0-9]+([eE][-+]?[0-9]+)?$/) return a + 0 == b + 0
+		return plain(a) == plain(b)
+	}
 	{
 		if ((getline line < other) <= 0) { print "row " NR " is missing"; exit 1 }
 		if ($0 == line) next
 		n = split(bare($0), a, ",")
 		if (split(bare(line), b, ",") != n) { print "row " NR ": " line; exit 1 }
 		for (i = 1; i <= n; i++)
-			if (a[i] != b[i] && !(a[i] ~ /[0-9]/ && a[i] + 0 == b[i] + 0)) {
+			if (!is_same(a[i], b[i])) {
 				print "row " NR ": " a[i] " became " b[i]
 				exit 1
 			}
@@ -245,6 +323,9 @@ per_file=$((n1 / 5 + 1))
 [ "$per_file" -ge 16 ] || per_file=16
 
 step "A ring: a directory of .npy files, a new one every $per_file rows"
+if [ -s notes ]; then
+	while read -r note; do tell "$note"; done <notes
+fi
 run create $ring --rolling --dtype "$descr" --capacity $per_file --keep 4
 
 step "Night one: one process appends $n1 rows while another tails them"
@@ -301,10 +382,10 @@ step "Deduplication: a live file archived twice as it grows"
 chunk=$((n1 / 16))
 [ "$chunk" -ge 16 ] || chunk=16
 run create day.npy --dtype "$descr" --capacity $((n1 + n2 + 1))
-"$ticktail" append day.npy night1.csv --columns "$columns" >out || die "append"
+run append day.npy night1.csv --columns "$columns"
 archive day.npy -o day.h5 --chunk $chunk --version noon
 chunks
-"$ticktail" append day.npy night2.csv --columns "$columns" >out || die "append"
+run append day.npy night2.csv --columns "$columns"
 if [ "$n2" -gt 0 ]; then
 	archive day.npy -o day.h5 --chunk $chunk --version evening
 	chunks
