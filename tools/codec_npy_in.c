@@ -2,8 +2,6 @@
 /* An .npy or live file to rows.  A regular file is opened as the library does, which knows
  * start and end; a pipe is read as it comes, unless only its end can tell which rows are valid
  * (a live file) or its order is not C: then it is kept in an unlinked file first. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 
 #include "codec.h"
 #include "convert.h"
+#include "spool.h"
 
 struct npy_in {
 	struct cli_reader head;
@@ -78,41 +77,21 @@ static bool hold(struct cli_in *in, size_t n)
 	return cli_in_held(in) >= n;
 }
 
-static int write_all(int fd, const char *at, size_t n)
-{
-	while (n > 0) {
-		ssize_t put = write(fd, at, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		at += put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
-
 static int keep_aside(struct npy_in *npy)
 {
 	struct cli_in *in = npy->head.in;
-	const char *dir = getenv("TMPDIR");
-	enum cli_fill fill;
-	char path[4096];
-	int rc = 0;
+	int status = cli_spool_open(npy->head.ctx, &npy->spool);
+	enum cli_fill fill = CLI_FILL_MORE;
 
-	snprintf(path, sizeof(path), "%s/ticktail.XXXXXX", dir && *dir ? dir : "/tmp");
-	npy->spool = mkostemp(path, O_CLOEXEC);
-	if (npy->spool < 0)
-		return cli_fail_code(npy->head.ctx, path, -errno);
-	unlink(path);
-	do {
-		rc = write_all(npy->spool, in->buf + in->from, cli_in_held(in));
+	while (status == 0 && fill == CLI_FILL_MORE) {
+		status = cli_spool_put(npy->head.ctx, npy->spool, in->buf + in->from,
+				       cli_in_held(in));
 		in->from = in->to;
-		fill = cli_in_fill(in, true);
-	} while (rc == 0 && fill == CLI_FILL_MORE);
-	if (rc < 0)
-		return cli_fail_code(npy->head.ctx, path, rc);
+		if (status == 0)
+			fill = cli_in_fill(in, true);
+	}
+	if (status)
+		return status;
 	return fill == CLI_FILL_END ? open_file(npy, npy->spool) : CLI_EXIT_FAILED;
 }
 

@@ -2,14 +2,13 @@
 /* Rows to an .npy file, byte for byte what np.save writes.  The header comes first and holds
  * the number of rows: where that is not known before, the rows wait in an unlinked file. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ticktail/npy.h>
 #include <unistd.h>
 
 #include "codec.h"
+#include "spool.h"
 
 static int put_header(struct cli_writer *writer, uint64_t rows)
 {
@@ -32,43 +31,11 @@ static int put_header(struct cli_writer *writer, uint64_t rows)
 	return writer->out->status;
 }
 
-static int open_spool(struct cli_writer *writer)
-{
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
-	int n = snprintf(path, sizeof(path), "%s/ticktail.XXXXXX",
-			 dir && *dir ? dir : "/tmp");
-
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return cli_fail_code(writer->ctx, "TMPDIR", -ENAMETOOLONG);
-	writer->spool = mkostemp(path, O_CLOEXEC);
-	if (writer->spool < 0)
-		return cli_fail_code(writer->ctx, path, -errno);
-	unlink(path);
-	return 0;
-}
-
 static int npy_begin(struct cli_writer *writer)
 {
 	if (writer->total == CLI_ROWS_UNKNOWN)
-		return open_spool(writer);
+		return cli_spool_open(writer->ctx, &writer->spool);
 	return put_header(writer, writer->total);
-}
-
-static int spool_rows(struct cli_writer *writer, const char *at, size_t n)
-{
-	while (n > 0) {
-		ssize_t put = write(writer->spool, at, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return cli_fail(writer->ctx, "rows kept aside in TMPDIR: %s",
-					tt_strerror(-errno));
-		at += put;
-		n -= (size_t)put;
-	}
-	return 0;
 }
 
 static int npy_put(struct cli_writer *writer, const void *rows, uint64_t count)
@@ -76,7 +43,7 @@ static int npy_put(struct cli_writer *writer, const void *rows, uint64_t count)
 	size_t bytes = (size_t)count * writer->type->bytes;
 
 	if (writer->spool >= 0)
-		return spool_rows(writer, rows, bytes);
+		return cli_spool_put(writer->ctx, writer->spool, rows, bytes);
 	cli_out_put(writer->out, rows, bytes);
 	return writer->out->status;
 }

@@ -49,6 +49,7 @@ ticktail_SOURCES = \
 	tools/signals.c tools/signals.h \
 	tools/source.c tools/source.h \
 	tools/source_archive.c \
+	tools/spool.c tools/spool.h \
 	tools/tail.c tools/tail.h \
 	tools/tail_file.c \
 	tools/tail_ring.c \

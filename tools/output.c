@@ -68,23 +68,31 @@ int cli_out_open(struct cli_out *out, const struct cli_ctx *ctx, const char *pat
 	return status;
 }
 
-static void write_all(struct cli_out *out, const char *at, size_t n)
+int cli_write_all(int fd, const void *bytes, size_t n)
 {
-	while (n > 0 && out->status == 0) {
-		ssize_t put = write(out->fd, at, n);
+	const char *at = bytes;
+
+	while (n > 0) {
+		ssize_t put = write(fd, at, n);
 
 		if (put < 0 && errno == EINTR)
 			continue;
-		if (put < 0) {
-			/* a reader that went away is no news */
-			out->status = errno == EPIPE ? CLI_EXIT_FAILED
-						     : cli_fail_code(out->ctx, out->name,
-								     -errno);
-			return;
-		}
+		if (put < 0)
+			return -errno;
 		at += put;
 		n -= (size_t)put;
 	}
+	return 0;
+}
+
+static void write_out(struct cli_out *out, const char *at, size_t n)
+{
+	int rc = out->status == 0 ? cli_write_all(out->fd, at, n) : 0;
+
+	/* a reader that went away is no news */
+	if (rc < 0)
+		out->status = rc == -EPIPE ? CLI_EXIT_FAILED
+					   : cli_fail_code(out->ctx, out->name, rc);
 }
 
 int cli_out_flush(struct cli_out *out)
@@ -92,7 +100,7 @@ int cli_out_flush(struct cli_out *out)
 	size_t n = out->used;
 
 	out->used = 0;
-	write_all(out, out->buf, n);
+	write_out(out, out->buf, n);
 	return out->status;
 }
 
@@ -101,7 +109,7 @@ void cli_out_put(struct cli_out *out, const void *bytes, size_t n)
 	if (n > BUFFER - out->used)
 		cli_out_flush(out);
 	if (n >= BUFFER) {
-		write_all(out, bytes, n);
+		write_out(out, bytes, n);
 		return;
 	}
 	memcpy(out->buf + out->used, bytes, n);

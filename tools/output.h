@@ -35,6 +35,9 @@ int cli_out_close(struct cli_out *out);
 void cli_out_abort(
 	struct cli_out *out); /* forget the file; after close it does nothing */
 
+/* All of it into a descriptor, whatever interrupts; 0 or a negative errno. */
+int cli_write_all(int fd, const void *bytes, size_t n);
+
 /* One line on stdout, unless -q: what a command did.  An exit status. */
 int cli_say(const struct cli_ctx *ctx, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* One line of --help. */
