@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify: every invariant of a file, ring or archive, and every digest of an archive. */
+#include <string.h>
 #include <ticktail/archive.h>
 
 #include "commands.h"
@@ -16,14 +17,25 @@ struct verify_job {
 	struct cli_out out; /* without */
 };
 
+/* The path is told already. */
+static const char *words_behind(const char *path, const char *what)
+{
+	size_t len = strlen(path);
+
+	return strncmp(what, path, len) == 0 && strncmp(what + len, ": ", 2) == 0
+		       ? what + len + 2
+		       : what;
+}
+
 static void on_damage(void *arg, const struct tt_damage *damage)
 {
 	struct verify_job *job = arg;
+	const char *path = damage->path ? damage->path : job->ctx->args[0];
+	const char *what = words_behind(path, damage->what);
 	cli_json *object;
 
 	if (!job->damage) {
-		cli_out_printf(&job->out, "%s",
-			       damage->path ? damage->path : job->ctx->args[0]);
+		cli_out_printf(&job->out, "%s", path);
 		if (damage->version)
 			cli_out_printf(&job->out, ": version %s", damage->version);
 		if (damage->dataset)
@@ -35,7 +47,7 @@ static void on_damage(void *arg, const struct tt_damage *damage)
 			cli_out_printf(&job->out, ": rows %lld to %lld",
 				       (long long)damage->row,
 				       (long long)(damage->row + damage->row_count));
-		cli_out_printf(&job->out, ": %s\n", damage->what);
+		cli_out_printf(&job->out, ": %s\n", what);
 		return;
 	}
 	object = json_object_new_object();
@@ -54,7 +66,7 @@ static void on_damage(void *arg, const struct tt_damage *damage)
 	} else {
 		cli_json_null(object, "rows");
 	}
-	cli_json_text(object, "what", damage->what);
+	cli_json_text(object, "what", what);
 	json_object_array_add(job->damage, object);
 }
 

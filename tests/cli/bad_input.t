@@ -94,6 +94,14 @@ else
 	skip "a read-only directory" "root may write everywhere"
 fi
 
+# verify names the path once
+"$ticktail" create cut.npy --dtype i8 --capacity 8
+truncate -s 231 cut.npy
+exits 3 "a cut tail" "$ticktail" verify cut.npy
+is "the path comes once" "$(grep -o 'cut.npy' .out | wc -l | tr -d ' ')" 1
+exits 3 "a cut tail, --json" "$ticktail" verify cut.npy --json
+is "the path comes once there, too" "$(grep -o 'cut.npy' .out | wc -l | tr -d ' ')" 1
+
 # a ring whose files are not there
 "$ticktail" create lr --rolling --dtype i4 --capacity 4 --keep 2
 rm lr/*.npy
