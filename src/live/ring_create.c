@@ -218,12 +218,12 @@ static int set_locked(struct tti_ring *ring, const struct tt_ring_opts *opts,
 	rc = tti_ring_mend_settings(ring, &newest, &repair, err);
 	if (rc == TT_OK) {
 		rc = merge_settings(&settings, ring, opts, &newest, err);
-		if (rc == TT_OK)
+		if (rc < 0)
+			rc = tti_fail_in(err, rc, "%s", ring->path);
+		else
 			rc = check_max_bytes(&settings, newest.data_off +
 						     settings.capacity * newest.row_bytes +
 						     TTI_TAIL_MAX_BYTES, ring->path, err);
-		if (rc < 0)
-			rc = tti_fail_in(err, rc, "%s", ring->path);
 	}
 	/* slots first: a stored keep that the manifest lacks is made up for at the next open */
 	if (rc == TT_OK)
