@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 	{ 0, "io", "auto|uring|threads", "how chunks are written" },
 	{ 0, "seal", NULL, "ask the rings to seal their newest file first" },
 	{ 0, "delete-archived", NULL,
-	  "remove files that are archived and out of the queue" },
+	  "then remove what is archived and out of the queue" },
 	{ 0, "json", NULL, "one JSON document" },
 	{ 0, NULL, NULL, NULL },
 };

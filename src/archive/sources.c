@@ -275,8 +275,13 @@ static int seal(struct finder *finder, struct tt_error *err)
 	int rc = tt_ring_seal(finder->real, job->seal_timeout_ns, NULL, &words);
 
 	if (rc == TT_E_TIMEOUT) {
-		if (job->warn)
-			job->warn(job->ctx, words.text);
+		if (job->warn) {
+			struct tt_error more;
+
+			tti_fail(&more, rc, "%s; its newest file is left to the next run",
+				 words.text);
+			job->warn(job->ctx, more.text);
+		}
 		return TT_OK;
 	}
 	return rc < 0 ? tti_fail(err, rc, "%s", words.text) : TT_OK;
