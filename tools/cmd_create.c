@@ -23,9 +23,10 @@ static const struct cli_option options[] = {
 	{ 0, "keep", "N", "files in the queue, at least 2" },
 	{ 0, "roll-at", "HH:MM", "start a new file at this time of day (UTC)" },
 	{ 0, "keep-batches-whole", NULL, "a batch that does not fit starts a new file" },
-	{ 0, "max-bytes", "N", "what may lie on disk" },
+	{ 0, "max-bytes", "N",
+	  "each new file removes old ones out of the queue beyond this" },
 	{ 0, "sync", "none|MS|each", "when rows are made durable" },
-	{ 0, "set", NULL, "replace the settings of a ring that exists" },
+	{ 0, "set", NULL, "change a ring that exists; what is not given stays as it is" },
 	{ 0, NULL, NULL, NULL },
 };
 

@@ -53,6 +53,15 @@ static void note_value(struct csv_in *csv, const char *column, const char *text,
 
 	if (csv->bad)
 		return;
+	csv->bad = true;
+	if (len == 0) {
+		snprintf(
+			csv->reason, sizeof(csv->reason),
+			"column '%.60s' is empty: a missing float is nan, a missing time "
+			"NaT, other types have no such value",
+			column);
+		return;
+	}
 	n = cli_escape_bytes((const unsigned char *)text, len < SHOWN ? len : SHOWN,
 			     shown);
 	shown[n] = '\0';
@@ -61,7 +70,6 @@ static void note_value(struct csv_in *csv, const char *column, const char *text,
 			*c = ' ';
 	snprintf(csv->reason, sizeof(csv->reason), "column '%.60s': '%.100s%s' %s",
 		 column, shown, len > SHOWN ? "..." : "", wrong);
-	csv->bad = true;
 }
 
 /* ---- What libcsv reports ---- */
@@ -146,6 +154,25 @@ static int bad_header(struct csv_in *csv, const char *name, const char *what)
 			where, name, what);
 }
 
+static int unknown_column(struct csv_in *csv, const char *name)
+{
+	char what[320] = "is unknown; there are ";
+	size_t n = strlen(what);
+
+	if (strpbrk(name, "\t;"))
+		return bad_header(csv, name,
+				  "is unknown; are these several? Only commas separate");
+	for (size_t i = 0; i < csv->columns.count && n < sizeof(what); i++)
+		n += (size_t)snprintf(what + n, sizeof(what) - n, "%s%s", i ? "," : "",
+				      csv->columns.items[i].name);
+	if (n >= sizeof(what))
+		memcpy(what + sizeof(what) - 4, "...", 4);
+	else if (!csv->head.opts.columns && n < sizeof(what) - 64)
+		snprintf(what + n, sizeof(what) - n,
+			 "; --columns names them where no header line does");
+	return bad_header(csv, name, what);
+}
+
 static bool add_to_map(struct csv_in *csv, const struct cli_column *column)
 {
 	const struct cli_column **map =
@@ -179,7 +206,7 @@ static int map_name(struct csv_in *csv, const char *name, bool whole, bool *used
 		if (same)
 			break;
 	}
-	return hits ? 0 : bad_header(csv, name, "is unknown");
+	return hits ? 0 : unknown_column(csv, name);
 }
 
 static int map_names(struct csv_in *csv, const char *const *names, size_t count,

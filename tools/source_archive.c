@@ -50,7 +50,10 @@ static int find_version(struct archive_source *a, const struct cli_source_opts *
 		if (!cli_parse_signed(opts->as_of, len, &t_ns) &&
 		    tt_time_parse(opts->as_of, len, TT_UNIT_ns, 1, TT_TIME_ROUND_DOWN,
 				  &t_ns) < 0)
-			return cli_usage(ctx, "--as-of: '%s' is no time", opts->as_of);
+			return cli_usage(ctx,
+					 "--as-of: '%s' is no time (RFC 3339, or integer "
+					 "nanoseconds)",
+					 opts->as_of);
 		rc = tt_archive_version_as_of(a->archive, t_ns, &a->version, &err);
 	} else {
 		rc = tt_archive_find_version(a->archive, opts->version, &a->version,
@@ -245,8 +248,11 @@ static int archive_start(struct archive_source *a, const struct cli_source_opts 
 	int status;
 
 	if (!opts->dataset)
-		return cli_usage(a->head.ctx, "%s is an archive: which DATASET?",
-				 a->head.path);
+		return cli_usage(
+			a->head.ctx,
+			"%s is an archive: which DATASET? 'ticktail versions %s' "
+			"lists them",
+			a->head.path, a->head.path);
 	if (tt_archive_open(&a->archive, a->head.path, NULL, &err) < 0)
 		return cli_fail_error(a->head.ctx, &err);
 	if (*tt_archive_notes(a->archive))

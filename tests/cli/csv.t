@@ -82,6 +82,9 @@ takes "sub-arrays and nested fields" "[('a', [('x', '<i4'), ('y', '<i2', (2,))])
 	'a.x,a.y[0],a.y[1],b[0][0],b[0][1],b[1][0],b[1][1]\n1,2,3,4,5,6,7\n' '1,2,3,4,5,6,7\n'
 
 refuses "an unknown column" $ab 'a,c\n1,x\n' 1 0 "'c'"
+refuses "and what there is, is said" $ab 'a,c\n1,x\n' 1 0 "there are a,b; --columns"
+refuses "tabs are guessed" $ab 'a\tb\n1\tx\n' 1 0 "Only commas"
+refuses "an empty number says what a missing one is" $ab 'a,b\n,x\n' 2 0 "column .a. is empty"
 refuses "a missing column" $ab 'a\n1\n' 1 0 "'b'"
 refuses "a column twice" $ab 'a,b,a\n1,x,1\n' 1 0 "'a'"
 refuses "a bad number on line 7" $ab 'a,b\n1,x\n2,x\n3,x\n4,x\n5,x\n6z,x\n7,x\n' 7 5 "'a': '6z'"
