@@ -20,7 +20,7 @@ static int copy_bytes(struct tti_driver *driver, int fd, const char *dest,
 {
 	uint64_t end = tti_driver_end(driver);
 	tti_auto_free char *block = malloc(BLOCK);
-	int rc = TT_OK;
+	int rc = tti_narrow_mode(fd, tti_driver_fd(driver));
 
 	if (!block)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", dest);

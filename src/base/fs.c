@@ -239,6 +239,19 @@ int tti_rename_new(int from_dir, const char *from, int to_dir, const char *to)
 	return renameat(from_dir, from, to_dir, to) < 0 ? -errno : TT_OK;
 }
 
+int tti_narrow_mode(int fd, int like)
+{
+	struct stat mine, other;
+	mode_t mode;
+
+	if (fstat(fd, &mine) < 0 || fstat(like, &other) < 0)
+		return -errno;
+	mode = mine.st_mode & (other.st_mode | S_IRWXU) & 07777;
+	if (mode == (mine.st_mode & 07777))
+		return TT_OK;
+	return fchmod(fd, mode) < 0 ? -errno : TT_OK;
+}
+
 bool tti_same_inode(int fd, int dirfd, const char *name)
 {
 	struct stat mine, named;

@@ -24,8 +24,8 @@ static inline int tti_steal_fd(int *fd)
 	return taken;
 }
 
-/* Open a regular file: O_CLOEXEC | O_NOFOLLOW-free, O_NONBLOCK against FIFOs, anything but a
- * regular file refused with its kind in words.  The fd, or a negative error with text. */
+/* Open a regular file: links are followed unless flags say not, FIFOs are not waited for, and
+ * anything but a regular file is refused with its kind in words.  The fd, or a negative error with text. */
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err);
 
@@ -56,6 +56,10 @@ int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, 
 /* Rename, never over what is there: -EEXIST.  Where the file system cannot promise it in one
  * step, the name is looked at before. */
 int tti_rename_new(int from_dir, const char *from, int to_dir, const char *to);
+
+/* Take from group and others what the mode of like does not give them: a copy is for no more
+ * eyes than its original. */
+int tti_narrow_mode(int fd, int like);
 
 /* true when fd is still what path names (same device and inode). */
 bool tti_same_inode(int fd, int dirfd, const char *name);

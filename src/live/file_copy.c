@@ -69,7 +69,7 @@ int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *
 	/* the owner may only be kept by root; the mode matters to readers */
 	if (fchown(fd, st.st_uid, st.st_gid) < 0 && errno != EPERM)
 		rc = -errno;
-	if (rc == TT_OK && fchmod(fd, st.st_mode & 07777) < 0)
+	if (rc == TT_OK && fchmod(fd, st.st_mode & 0777) < 0)
 		rc = -errno;
 	if (rc == TT_OK)
 		rc = tti_lock_try(fd, TTI_LOCK_WRITER);

@@ -161,8 +161,11 @@ static int backup_to(const struct tt_file *file, const struct tti_place *to,
 	struct tti_new_file copy = TTI_NEW_FILE_EMPTY;
 	int rc = tti_place_new(to, &copy, err);
 
-	if (rc == TT_OK)
-		rc = copy_file(&file->live, copy.fd, to->path, err);
+	if (rc == TT_OK) {
+		rc = tti_narrow_mode(copy.fd, file->live.fd);
+		rc = rc < 0 ? tti_fail_sys(err, rc, to->path, "mode of the copy")
+			    : copy_file(&file->live, copy.fd, to->path, err);
+	}
 	TTI_FAILPOINT("file.backup.filled");
 	if (rc == TT_OK && fsync(copy.fd) < 0)
 		rc = tti_fail_sys(err, -errno, to->path, "fsync");

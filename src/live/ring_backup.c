@@ -43,6 +43,19 @@ static int copy_live(const struct tti_live *live, int to, uint64_t data_off, uin
 	return rc;
 }
 
+/* A new file in the copy, for no more eyes than like (-1: nothing). */
+static int make_like(const struct backup *backup, const char *name, int like,
+		     struct tt_error *err)
+{
+	tti_auto_fd fd = openat(backup->site.dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+				0644);
+	int rc = fd < 0 ? -errno : TT_OK;
+
+	if (rc == TT_OK && like >= 0)
+		rc = tti_narrow_mode(fd, like);
+	return rc < 0 ? tti_fail_sys(err, rc, backup->site.path, name) : tti_steal_fd(&fd);
+}
+
 static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 		     struct tt_error *err)
 {
@@ -65,8 +78,8 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 		rc = tti_live_bounds(&live, &make.start, &make.end, err);
 	}
 	if (rc == TT_OK) {
-		fd = openat(backup->site.dirfd, file_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		rc = fd < 0 ? tti_fail_sys(err, -errno, backup->site.path, file_name) : TT_OK;
+		fd = make_like(backup, file_name, live.fd, err);
+		rc = fd < 0 ? fd : TT_OK;
 	}
 	if (rc == TT_OK)
 		rc = tti_live_fill(fd, &make, backup->site.path, NULL, &data_off, err);
@@ -79,12 +92,20 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 	return rc;
 }
 
-static int put(struct backup *backup, const char *name, const void *bytes, size_t n,
+struct content {
+	const void *bytes;
+	size_t n;
+	int like; /* whose mode bounds the file's; -1: none */
+};
+
+static int put(struct backup *backup, const char *name, struct content content,
 	       struct tt_error *err)
 {
-	tti_auto_fd fd = openat(backup->site.dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	int rc = fd < 0 ? -errno : tti_write_all(fd, bytes, n);
+	tti_auto_fd fd = make_like(backup, name, content.like, err);
+	int rc = fd < 0 ? fd : tti_write_all(fd, content.bytes, content.n);
 
+	if (fd < 0)
+		return rc;
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = -errno;
 	return rc < 0 ? tti_fail_sys(err, rc, backup->site.path, name) : TT_OK;
@@ -106,7 +127,8 @@ static int copy_manifest(struct backup *backup, struct tt_error *err)
 	for (size_t i = 0; i < backup->items.count; i++)
 		if (backup->items.at[i].queued)
 			names[at++] = backup->items.at[i].name;
-	return put(backup, TTI_MANIFEST_NAME, names, slots * sizeof(*names), err);
+	return put(backup, TTI_MANIFEST_NAME,
+		   (struct content){ names, slots * sizeof(*names), backup->ring.lock_fd }, err);
 }
 
 static bool is_copied(const struct backup *backup, uint64_t name)
@@ -149,7 +171,7 @@ static int copy_settings(struct backup *backup, struct tt_error *err)
 		tti_field_store(&to->claim, 1);
 		tti_entry_name_store(to, name);
 	}
-	return put(backup, TTI_SETTINGS_NAME, bytes, n, err);
+	return put(backup, TTI_SETTINGS_NAME, (struct content){ bytes, n, ring->set_fd }, err);
 }
 
 static int copy_all(struct backup *backup, struct tt_error *err)
@@ -179,8 +201,12 @@ static int try_copy(struct backup *backup, struct tt_error *err)
 
 	if (rc < 0)
 		return rc;
+	rc = tti_narrow_mode(backup->site.dirfd, backup->ring.dirfd);
+	if (rc < 0)
+		tti_fail_sys(err, rc, backup->site.path, "mode of the copy");
 	tti_ring_refresh(&backup->ring);
-	rc = tti_ring_visible(&backup->ring, &backup->items, err);
+	if (rc == TT_OK)
+		rc = tti_ring_visible(&backup->ring, &backup->items, err);
 	if (rc == TT_OK)
 		rc = copy_all(backup, err);
 	if (rc == TT_OK)

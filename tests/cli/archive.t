@@ -97,6 +97,9 @@ exits 0 "merge --archived-in" "$ticktail" merge r --archived-in r.h5
 is "loses nothing" "$(rows r)" "$before"
 exits 0 "backup of an archive" "$ticktail" backup r.h5 rb.h5
 is "has its rows" "$(rows rb.h5 r/)" "$(rows r.h5 r/)"
+chmod 640 r.h5
+(umask 022 && "$ticktail" backup r.h5 narrow.h5) >/dev/null
+is "a backup is for no more eyes than the archive" "$(stat -c %a narrow.h5)" 640
 
 # elements of 64 KiB and more: libhdf5 keeps no fill value for them
 for type in S65471 S65472 S65536 'a:f8[10000],b:i4'; do

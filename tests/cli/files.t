@@ -83,6 +83,12 @@ is "has its rows and capacity" "$(rows b.npy) $(key b.npy capacity)" "$(rows f.n
 exits 1 "backup onto something" "$ticktail" backup f.npy b.npy
 exits 0 "backup of a ring" "$ticktail" backup r rb
 is "has its rows" "$(rows rb)" "$(rows r)"
+(umask 077 && "$ticktail" create p.npy --dtype i8 --capacity 8 &&
+	"$ticktail" create pr --rolling --dtype i8 --capacity 8 --keep 2) >/dev/null
+(umask 022 && "$ticktail" backup p.npy pb.npy && "$ticktail" backup pr prb) >/dev/null
+is "a backup is for no more eyes than its original" \
+	"$(stat -c %a pb.npy prb prb/*.npy prb/.lock prb/.ticktail | tr '\n' ' ')" \
+	"600 700 600 600 600 "
 exits 0 "clear" "$ticktail" clear f.npy
 is "clear empties" "$(key f.npy end)" 0
 exits 1 "clear of a file of a ring" "$ticktail" clear "$(find r -name '*.npy' | head -n 1)"
