@@ -197,7 +197,7 @@ struct tt_damage {
 };
 typedef void tt_damage_fn(void *ctx, const struct tt_damage *damage);
 /* Check every invariant of the file by pread.  TT_OK also with damage found (the count is in
- * *found_out); an error means that it could not be looked at. */
+ * *found_out, which may be NULL); an error means that it could not be looked at. */
 TT_API int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx,
 			  uint64_t *found_out, struct tt_error *err);
 

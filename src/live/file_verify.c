@@ -114,7 +114,7 @@ int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *foun
 		}
 		tti_live_close(&live);
 	}
-	if (rc == TT_OK)
+	if (rc == TT_OK && found_out)
 		*found_out = report.found;
 	return rc;
 }

@@ -162,22 +162,45 @@ static void check_settings(struct check *check)
 		    TTI_WORDS_OFF);
 }
 
-static void check_entries(struct check *check)
+struct named {
+	uint64_t name, idx;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->idx > y->idx) - (x->idx < y->idx);
+}
+
+static int check_entries(struct check *check, struct tt_error *err)
 {
 	uint64_t count = tti_ring_entry_count(&check->ring);
+	tti_auto_free struct named *named = calloc(count + 1, sizeof(*named));
+	size_t used = 0;
 
+	if (!named)
+		return tti_fail_sys(err, -ENOMEM, check->ring.path, NULL);
 	for (uint64_t i = 0; i < count; i++) {
 		const struct tti_entry *entry = tti_ring_entry(&check->ring, i);
 		uint64_t name = tti_entry_name(entry);
 
-		if (name != 0 && tti_ring_find_entry(&check->ring, name) != i)
-			say(check, TTI_SETTINGS_NAME,
-			    "entries %" PRIu64 " and %" PRIu64 " are both of file %" PRIu64,
-			    tti_ring_find_entry(&check->ring, name), i, name);
-		if (name != 0 && tti_entry_claimed_by(entry) == 0)
+		if (name == 0)
+			continue;
+		named[used++] = (struct named){ name, i };
+		if (tti_entry_claimed_by(entry) == 0)
 			say(check, TTI_SETTINGS_NAME, "entry %" PRIu64 " of file %" PRIu64
 			    " counts as free", i, name);
 	}
+	qsort(named, used, sizeof(*named), by_name);
+	for (size_t i = 1; i < used; i++)
+		if (named[i].name == named[i - 1].name)
+			say(check, TTI_SETTINGS_NAME,
+			    "entries %" PRIu64 " and %" PRIu64 " are both of file %" PRIu64,
+			    named[i - 1].idx, named[i].idx, named[i].name);
+	return TT_OK;
 }
 
 /* A file against its entry: both were final when the manifest named a newer one. */
@@ -251,14 +274,17 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 		return rc;
 	check_manifest(&check, &queue);
 	check_settings(&check);
-	check_entries(&check);
-	rc = tti_ring_list(&check.ring, &items, err);
+	rc = check_entries(&check, err);
+	if (rc == TT_OK)
+		rc = tti_ring_list(&check.ring, &items, err);
 	if (rc == TT_E_DAMAGED) { /* said already: look at the files by the directory alone */
 		tti_map_close(&check.ring.lock);
 		rc = tti_ring_list(&check.ring, &items, err);
 	}
-	check_names(&check, &queue, &items);
-	check_newest(&check, &queue, &items);
+	if (rc == TT_OK) {
+		check_names(&check, &queue, &items);
+		check_newest(&check, &queue, &items);
+	}
 	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
 		if (items.at[i].published && !items.at[i].shadowed)
 			check_file(&check, &items.at[i]);
