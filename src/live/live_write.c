@@ -12,7 +12,7 @@
 int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value)
 {
 	if (live->tail) {
-		atomic_store_explicit(&live->tail[index], value, memory_order_release);
+		tti_word_store(live->tail, index, value);
 		return TT_OK;
 	}
 	return tti_pwrite_all(live->fd, &value, sizeof(value),

@@ -8,8 +8,10 @@
  * Ordering (docs/CONCURRENCY.md):
  *  - tti_end_publish() releases the rows below end; tti_end_load() acquires them.
  *  - tti_stamp_*(): update_timestamp is the sequence word of rows changed in place.
- *  - tti_magic_store() releases the last end of a superseded file; tti_magic_load()
- *    acquires it, so a reader that sees SUPERSEDED sees every row that will ever be there. */
+ *  - tti_word_store() of the magic releases the last end of a superseded file;
+ *    tti_magic_load() acquires it, so a reader that sees SUPERSEDED sees every row that will
+ *    ever be there.
+ * The words of rows changed in place are stored and loaded by live_write.c and live_read.c. */
 #ifndef TTI_WORDS_H
 #define TTI_WORDS_H
 
@@ -31,21 +33,10 @@ static inline uint64_t tti_start_load(const tti_word *tail)
 	return atomic_load_explicit(&tail[0], memory_order_relaxed);
 }
 
-static inline void tti_start_store(tti_word *tail, uint64_t start)
-{
-	atomic_store_explicit(&tail[0], start, memory_order_relaxed);
-}
-
 /* Pairs with tti_end_publish(): who sees end sees the rows below it. */
 static inline uint64_t tti_end_load(const tti_word *tail)
 {
 	return atomic_load_explicit(&tail[1], memory_order_acquire);
-}
-
-/* The writer's own look at what only it stores. */
-static inline uint64_t tti_end_peek(const tti_word *tail)
-{
-	return atomic_load_explicit(&tail[1], memory_order_relaxed);
 }
 
 /* Make rows [.., end) visible.  Pairs with tti_end_load(). */
@@ -90,18 +81,20 @@ static inline uint64_t tti_stamp_peek(const tti_word *tail)
 	return atomic_load_explicit(&tail[2], memory_order_relaxed);
 }
 
-/* Writer: rows change from here on.  The row stores that follow are release stores, so who
- * sees one of them sees this value too. */
-static inline void tti_stamp_begin(tti_word *tail)
-{
-	atomic_store_explicit(&tail[2], tti_stamp_peek(tail) | TTI_STAMP_MASK,
-			      memory_order_relaxed);
-}
-
 /* Writer: rows are whole again.  Pairs with tti_stamp_load(). */
 static inline void tti_stamp_settle(tti_word *tail, uint64_t stable)
 {
 	atomic_store_explicit(&tail[2], stable, memory_order_release);
+}
+
+/* ---- any word, by number ---- */
+
+/* start (clear, before end), update_timestamp before and after rows change (pairs with
+ * tti_stamp_load()), magic (pairs with tti_magic_load()).  Row stores that follow the changing
+ * stamp are release stores themselves, so who sees one of them sees the stamp too. */
+static inline void tti_word_store(tti_word *tail, uint32_t index, uint64_t value)
+{
+	atomic_store_explicit(&tail[index], value, memory_order_release);
 }
 
 /* ---- magic, the last word ---- */
@@ -109,11 +102,6 @@ static inline void tti_stamp_settle(tti_word *tail, uint64_t stable)
 static inline uint64_t tti_magic_load(const tti_word *tail, uint32_t words)
 {
 	return atomic_load_explicit(&tail[words - 1], memory_order_acquire);
-}
-
-static inline void tti_magic_store(tti_word *tail, uint32_t words, uint64_t magic)
-{
-	atomic_store_explicit(&tail[words - 1], magic, memory_order_release);
 }
 
 #endif
