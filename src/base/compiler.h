@@ -11,9 +11,6 @@
 #define TTI_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TTI_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Shared words that different actors write sit this far apart. */
-#define TTI_CACHE_LINE 64
-
 static inline void tti_free_ptr(void *p)
 {
 	free(*(void **)p);
