@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/dataset.h"
 #include "archive/io.h"
 #include "base/error.h"
 #include "base/num.h"
@@ -83,28 +84,14 @@ void tti_band_fini(struct tti_band *band, const struct tti_cut *cut)
 	*band = (struct tti_band){ 0 };
 }
 
-/* n bytes of fill value, doubling what is there. */
-static void fill_bytes(uint8_t *at, size_t n, const uint8_t *fill, size_t element_bytes)
-{
-	size_t done = element_bytes < n ? element_bytes : n;
-
-	memcpy(at, fill, done);
-	while (done < n) {
-		size_t more = done < n - done ? done : n - done;
-
-		memcpy(at + done, at, more);
-		done += more;
-	}
-}
-
 void tti_band_fill(struct tti_band *band, const struct tti_press *press, uint64_t from)
 {
 	const struct tti_cut *cut = press->cut;
 
 	if (from < cut->grid.chunk[0] && cut->row_bytes > 0)
-		fill_bytes(band->bytes + from * cut->row_bytes,
-			   (cut->grid.chunk[0] - from) * cut->row_bytes, press->fill,
-			   cut->element_bytes);
+		tti_fill_bytes(band->bytes + from * cut->row_bytes,
+			       (cut->grid.chunk[0] - from) * cut->row_bytes, press->fill,
+			       cut->element_bytes);
 }
 
 /* ---- Between rows and chunks ---- */
@@ -170,7 +157,7 @@ static uint8_t *cut_chunk(struct tti_band *band, const struct tti_press *press,
 	if (cut->whole_rows)
 		return band->bytes;
 	copy.chunk = band->chunks + k * cut->chunk_bytes;
-	fill_bytes(copy.chunk, cut->chunk_bytes, press->fill, cut->element_bytes);
+	tti_fill_bytes(copy.chunk, cut->chunk_bytes, press->fill, cut->element_bytes);
 	copy_axis(&copy, 0, 0, 0);
 	return copy.chunk;
 }

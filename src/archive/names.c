@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/text.h"
+
 #define MAX_NAME 4096	 /* a dataset path; HDF5 has no limit of its own */
 #define MAX_VERSION 1023 /* what struct tt_archive_result can tell */
 
@@ -142,39 +144,6 @@ int tti_template_expand(char **out, const char *template, const char *name,
 	return TT_OK;
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none. */
-static size_t utf8_length(const unsigned char *p)
-{
-	size_t n = p[0] < 0x80	 ? 1
-		   : p[0] < 0xc2 ? 0
-		   : p[0] < 0xe0 ? 2
-		   : p[0] < 0xf0 ? 3
-		   : p[0] < 0xf5 ? 4
-				 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static bool is_utf8(const char *text)
-{
-	const unsigned char *p = (const unsigned char *)text;
-
-	while (*p) {
-		size_t n = utf8_length(p);
-
-		if (n == 0)
-			return false;
-		p += n;
-	}
-	return true;
-}
-
 static bool is_word(const char *p, size_t n, const char *word)
 {
 	return strlen(word) == n && memcmp(p, word, n) == 0;
@@ -202,7 +171,7 @@ static const char *dataset_fault(const char *name)
 
 	if (strlen(name) > MAX_NAME)
 		return "is too long";
-	if (!is_utf8(name))
+	if (!tti_utf8_valid(name, strlen(name)))
 		return "is not UTF-8";
 	for (;;) {
 		size_t n = strcspn(p, "/");
@@ -239,7 +208,7 @@ static const char *version_fault(const char *name)
 		return "is '.'";
 	if (strstr(name, TTI_FIRST_VERSION))
 		return "holds " TTI_FIRST_VERSION ", which the layout uses itself";
-	return is_utf8(name) ? NULL : "is not UTF-8";
+	return tti_utf8_valid(name, strlen(name)) ? NULL : "is not UTF-8";
 }
 
 int tti_check_version_name(const char *name, struct tt_error *err)
