@@ -28,11 +28,11 @@ static void mark_chain(struct tti_history *history, size_t at)
 
 	/* each version once: a loop of prev_versions, however it came to be, ends */
 	while (at != TTI_NO_VERSION && !history->in_chain[at]) {
-		const char *prev = versions->items[at].prev;
+		bool has_prev = versions->items[at].prev != NULL;
 
 		history->in_chain[at] = true;
-		at = prev ? tti_versions_find(versions, prev) : TTI_NO_VERSION;
-		history->is_cut = prev && at == TTI_NO_VERSION;
+		at = tti_versions_parent(versions, at);
+		history->is_cut = has_prev && at == TTI_NO_VERSION;
 	}
 }
 
@@ -69,9 +69,7 @@ bool tti_version_descends(const struct tti_versions *versions, const char *versi
 	for (size_t left = versions->count; left > 0 && at != TTI_NO_VERSION; left--) {
 		if (strcmp(versions->items[at].name, above) == 0)
 			return true;
-		at = versions->items[at].prev
-			     ? tti_versions_find(versions, versions->items[at].prev)
-			     : TTI_NO_VERSION;
+		at = tti_versions_parent(versions, at);
 	}
 	return false;
 }
@@ -104,6 +102,7 @@ size_t tti_history_newest(const struct tti_versions *versions,
 int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t *out,
 		     struct tt_error *err)
 {
+	struct tt_error why = { 0 };
 	struct tt_dataset *open;
 	int rc;
 
@@ -114,9 +113,9 @@ int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t 
 		rc = strcmp(history->version, TTI_FIRST_VERSION) == 0
 			     ? TT_E_RANGE
 			     : tti_dataset_open(&open, history->driver, history->version,
-						dataset, err);
+						dataset, &why);
 		if (rc < 0 && rc != TT_E_RANGE)
-			return rc;
+			return tti_fail(err, rc, "%s", why.text);
 		if (rc == TT_OK) {
 			history->dataset_rows = open->grid.shape[0];
 			tt_dataset_close(open);

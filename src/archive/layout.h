@@ -53,6 +53,9 @@ int tti_versions_read(struct tti_versions *out, hid_t file, const char *path,
 void tti_versions_fini(struct tti_versions *versions);
 /* The place of a name (NULL: the current one) or TTI_NO_VERSION. */
 size_t tti_versions_find(const struct tti_versions *versions, const char *name);
+/* The place of the parent of the version there, or TTI_NO_VERSION.  Quick where parents are
+ * near, as in a chain; following a chain of any length is then no quadratic work. */
+size_t tti_versions_parent(const struct tti_versions *versions, size_t at);
 
 /* As tt_archive_datasets(), of a file identifier. */
 int tti_version_datasets(hid_t file, const char *version, char ***names_out, size_t *count_out,

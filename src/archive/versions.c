@@ -382,3 +382,17 @@ size_t tti_versions_find(const struct tti_versions *versions, const char *name)
 			return i;
 	return TTI_NO_VERSION;
 }
+
+size_t tti_versions_parent(const struct tti_versions *versions, size_t at)
+{
+	const char *prev = versions->items[at].prev;
+
+	/* parents come first, so from at downwards; only in a loop does one lie above */
+	for (size_t i = 0; prev && i < versions->count; i++) {
+		size_t k = at > i ? at - 1 - i : versions->count - 1 - (i - at);
+
+		if (strcmp(versions->items[k].name, prev) == 0)
+			return k;
+	}
+	return TTI_NO_VERSION;
+}
