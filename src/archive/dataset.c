@@ -248,6 +248,10 @@ int tti_dataset_resolve(struct tt_dataset *d, tti_mapping_fault_fn *fault, void 
 		};
 
 		d->mapping.unusual = strdup(f.what);
+		if (!d->mapping.unusual) {
+			tti_mapping_fini(&d->mapping);
+			return no_memory(d, err);
+		}
 		if (fault)
 			fault(ctx, &f);
 	}

@@ -299,6 +299,7 @@ static int dtype_of_type(struct tti_h5rows *out, hid_t type, const char *where,
 	tti_auto_hid base = -1;
 	size_t len = 0;
 	struct text t = { .f = open_memstream(&descr, &len), .where = where, .err = err };
+	bool lost;
 	int rc;
 
 	if (!t.f)
@@ -306,7 +307,8 @@ static int dtype_of_type(struct tti_h5rows *out, hid_t type, const char *where,
 	rc = peel(&t, type, &base, &out->added, out->shape);
 	if (rc == TT_OK)
 		rc = put_type(&t, base, out->added ? 1 : 0);
-	if (fclose(t.f) != 0 && rc == TT_OK)
+	lost = ferror(t.f); /* fclose() tells of its own flush alone */
+	if ((fclose(t.f) != 0 || lost) && rc == TT_OK)
 		rc = tti_fail(err, -ENOMEM, "%s: out of memory", where);
 	out->vlen_string = t.vlen_string;
 	if (rc < 0 || t.vlen_string)
