@@ -23,18 +23,36 @@ struct tick {
 };
 static const char tick_dtype[] = "ts:i8,sym:i4,qty:i4,px:f8,flags:u1";
 
-static int make_ring(const char *dir, struct tt_error *err)
+static int make_ring(const char *dir, const struct tt_dtype *dtype, struct tt_error *err)
 {
 	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
-	struct tt_dtype *dtype;
-	int rc;
 
 	opts.capacity = 4096; /* rows a file; a real feed takes some hours' worth */
 	opts.keep = 8;
-	rc = tt_dtype_parse(&dtype, tick_dtype, strlen(tick_dtype), true, err);
+	return tt_ring_create(dir, dtype, &opts, err);
+}
+
+/* The writer of a ring of ticks. */
+static int open_ring(struct tt_ring_writer **out, const char *dir, struct tt_error *err)
+{
+	struct tt_dtype *dtype;
+	int rc = tt_dtype_parse(&dtype, tick_dtype, strlen(tick_dtype), true, err);
+
 	if (rc < 0)
 		return rc;
-	rc = tt_ring_create(dir, dtype, &opts, err);
+	rc = tt_ring_writer_open(out, dir, NULL, err);
+	if (rc == -ENOENT) {
+		rc = make_ring(dir, dtype, err);
+		if (rc == 0)
+			rc = tt_ring_writer_open(out, dir, NULL, err);
+	}
+	/* a ring that was there may have rows of another type: ours would be garbage in it */
+	if (rc == 0 && !tt_dtype_equal(tt_ring_writer_dtype(*out), dtype)) {
+		rc = err->code = TT_E_MISMATCH;
+		snprintf(err->text, sizeof(err->text), "%s: rows of %.300s are no ticks", dir,
+			 tt_dtype_descr(tt_ring_writer_dtype(*out)));
+		tt_ring_writer_close(*out);
+	}
 	tt_dtype_unref(dtype);
 	return rc;
 }
@@ -95,12 +113,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	total = strtoull(argv[2], NULL, 10);
-	rc = tt_ring_writer_open(&writer, argv[1], NULL, &err);
-	if (rc == -ENOENT) {
-		rc = make_ring(argv[1], &err);
-		if (rc == 0)
-			rc = tt_ring_writer_open(&writer, argv[1], NULL, &err);
-	}
+	rc = open_ring(&writer, argv[1], &err);
 	if (rc < 0) {
 		fprintf(stderr, "feed_handler: %s\n", err.text);
 		return 1;

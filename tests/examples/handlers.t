@@ -28,6 +28,11 @@ head -n 10000 tailed >first
 same "in one order" first rows
 is "a handler without a place says so" \
 	"$("$feed" /nowhere/at/all 1 2>&1 >/dev/null | sed 's/:.*//')" feed_handler
+"$ticktail" create packed --rolling --keep 2 --capacity 64 \
+	--dtype ts:i8,sym:i4,qty:i4,px:f8,flags:u1
+"$feed" packed 1 >out 2>words
+is "a handler leaves a ring of another type alone" \
+	"$? $(grep -c 'are no ticks' words) $("$ticktail" read packed | wc -l | tr -d ' ')" "1 1 1"
 printf 'x' >file
 "$reader" file 1 >out 2>&1
 is "a reader of no ring fails with words" "$?" 1
