@@ -429,7 +429,7 @@ fi
 printf '\nAll of it held.  Where to look next:\n'
 cat <<'END'
    build/ticktail --help         the commands; man/ticktail.1 has them all
-   README.md                     ten lines of C, NumPy alone, what it is not
+   README.md                     a reader in C, NumPy alone, what it is not
    examples/                     a feed handler, a tailing reader, read_ring.py
    docs/ARCHITECTURE.md          how it fits together, on one page
    TT_DEMO_KEEP=1 ./bootstrap demo   keeps the files of this demo

@@ -35,6 +35,7 @@ sed -e 's/ *#.*//' -e "s,ticktail \([a-z]\),'$ticktail' \1,g" -e 's/gen --rate 1
 success "the shell lines of README work" sh -e lines.sh
 [ -s all.npy ] && ok "and leave the rows" || not_ok "and leave the rows"
 for word in $(grep -oE '(examples|docs)/[A-Za-z_.]+|[A-Z]+\.md' "$readme" | sort -u); do
-	[ -e "$top_srcdir/$word" ] || [ -e "$top_srcdir/docs/$word" ] || not_ok "$word exists"
+	[ -e "$top_srcdir/$word" ] || [ -e "$top_srcdir/$word.c" ] ||
+		[ -e "$top_srcdir/docs/$word" ] || not_ok "$word exists"
 done
 finish
