@@ -22,6 +22,64 @@ uint64_t tti_block_rows(uint64_t rows, uint64_t row_bytes)
 	return tti_min_u64(rows, fit ? fit : 1);
 }
 
+static bool same_rows_of_file(const struct tti_ledger_row *a,
+			      const struct tti_ledger_row *b)
+{
+	return tti_digest_equal(&a->source, &b->source) &&
+	       strcmp(a->file, b->file) == 0 && a->file_row == b->file_row &&
+	       a->rows == b->rows;
+}
+
+static bool share_a_place(const struct tti_ledger_row *a, const struct tti_ledger_row *b)
+{
+	return strcmp(a->dataset, b->dataset) == 0 &&
+	       a->first_row < b->first_row + b->rows &&
+	       b->first_row < a->first_row + a->rows;
+}
+
+static int by_version_then_place(const void *a, const void *b, void *ledger_p)
+{
+	const struct tti_ledger *ledger = ledger_p;
+	size_t i = *(const size_t *)a, k = *(const size_t *)b;
+	const struct tti_ledger_row *x = &ledger->rows[i], *y = &ledger->rows[k];
+	int order = strcmp(x->version, y->version);
+
+	if (order == 0)
+		order = strcmp(x->timestamp, y->timestamp);
+	if (order == 0)
+		order = strcmp(x->dataset, y->dataset);
+	if (order == 0)
+		order = (x->first_row > y->first_row) - (x->first_row < y->first_row);
+	return order ? order : (i > k) - (i < k);
+}
+
+/* A deleted version's name and time were given to another one, which is what the name finds.
+ * That one holds what its own rows of the ledger say, and they are the later ones: rows of
+ * one commit never share a place. */
+static int find_namesakes(struct tti_history *history)
+{
+	const struct tti_ledger *ledger = history->ledger;
+	tti_auto_free size_t *order = malloc((ledger->stored + 1) * sizeof(*order));
+
+	history->of_namesake = calloc(ledger->stored + 1, sizeof(*history->of_namesake));
+	if (!order || !history->of_namesake)
+		return -ENOMEM;
+	for (size_t i = 0; i < ledger->stored; i++)
+		order[i] = i;
+	qsort_r(order, ledger->stored, sizeof(*order), by_version_then_place,
+		(void *)ledger);
+	for (size_t i = 1; i < ledger->stored; i++) {
+		const struct tti_ledger_row *x = &ledger->rows[order[i - 1]],
+					    *y = &ledger->rows[order[i]];
+
+		if (strcmp(x->version, y->version) == 0 &&
+		    strcmp(x->timestamp, y->timestamp) == 0 && share_a_place(x, y) &&
+		    !same_rows_of_file(x, y))
+			history->of_namesake[tti_min_u64(order[i - 1], order[i])] = true;
+	}
+	return TT_OK;
+}
+
 static void mark_chain(struct tti_history *history, size_t at)
 {
 	const struct tti_versions *versions = history->versions;
@@ -45,7 +103,7 @@ int tti_history_open(struct tti_history *out, struct tti_driver *driver,
 				     .ledger = ledger,
 				     .version = version };
 	out->in_chain = calloc(versions->count + 1, sizeof(*out->in_chain));
-	if (!out->in_chain)
+	if (!out->in_chain || find_namesakes(out) < 0)
 		return tti_fail(err, -ENOMEM, "versions: out of memory");
 	if (strcmp(version, TTI_FIRST_VERSION) != 0)
 		mark_chain(out, tti_versions_find(versions, version));
@@ -55,6 +113,8 @@ int tti_history_open(struct tti_history *out, struct tti_driver *driver,
 void tti_history_close(struct tti_history *history)
 {
 	free(history->in_chain);
+	free(history->of_namesake);
+	free(history->found);
 	free(history->dataset);
 	tti_hasher_free(&history->hasher);
 	*history = (struct tti_history){ 0 };
@@ -128,21 +188,6 @@ int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t 
 
 /* ---- Which rows count ---- */
 
-static bool same_rows_of_file(const struct tti_ledger_row *a,
-			      const struct tti_ledger_row *b)
-{
-	return tti_digest_equal(&a->source, &b->source) &&
-	       strcmp(a->file, b->file) == 0 && a->file_row == b->file_row &&
-	       a->rows == b->rows;
-}
-
-static bool share_a_place(const struct tti_ledger_row *a, const struct tti_ledger_row *b)
-{
-	return strcmp(a->dataset, b->dataset) == 0 &&
-	       a->first_row < b->first_row + b->rows &&
-	       b->first_row < a->first_row + a->rows;
-}
-
 /* Another file's rows were put where these had been before their version was deleted. */
 static bool is_overwritten(const struct tti_history *history, size_t index)
 {
@@ -161,24 +206,22 @@ static bool is_overwritten(const struct tti_history *history, size_t index)
 	return false;
 }
 
-/* A deleted version's name and time were given to another one, which is what the name finds.
- * That one holds what its own rows of the ledger say, and they are the later ones. */
-static bool is_of_namesake(const struct tti_history *history, size_t index)
+/* The version that the name finds has such a dataset.  Files in order ask about the same one
+ * again and again. */
+static bool has_dataset(struct tti_history *history, const struct tti_ledger_row *row)
 {
-	const struct tti_ledger_row *row = &history->ledger->rows[index];
 	tti_auto_free char *path = tti_path_of_dataset(row->version, row->dataset);
+	bool is_there;
 
-	if (path && !tti_is_hard_path(tti_driver_file(history->driver), path))
+	if (path && history->found && strcmp(path, history->found) == 0)
 		return true;
-	for (size_t i = index + 1; i < history->ledger->stored; i++) {
-		const struct tti_ledger_row *later = &history->ledger->rows[i];
-
-		if (strcmp(later->version, row->version) == 0 &&
-		    strcmp(later->timestamp, row->timestamp) == 0 &&
-		    share_a_place(row, later) && !same_rows_of_file(row, later))
-			return true;
+	is_there = path && tti_is_hard_path(tti_driver_file(history->driver), path);
+	if (is_there) {
+		free(history->found);
+		history->found = path;
+		path = NULL;
 	}
-	return false;
+	return is_there;
 }
 
 /* The rows at the place that the ledger names are the file's, as far as its first and last
@@ -221,7 +264,7 @@ static int counts(struct tti_history *history, struct tti_item *item, size_t ind
 
 	*out = at != TTI_NO_VERSION && history->in_chain[at];
 	if (*out)
-		*out = !is_of_namesake(history, index);
+		*out = !history->of_namesake[index] && has_dataset(history, row);
 	if (*out || (at != TTI_NO_VERSION && !history->is_cut))
 		return TT_OK;
 	rc = tti_history_rows(history, row->dataset, &rows, err);
