@@ -110,6 +110,7 @@ struct tt_archive_job {
 	int64_t seal_timeout_ns;
 	int64_t apply_wait_ns;
 	bool force_network_fs;
+	/* both callbacks run on the thread that called */
 	/* progress, may be NULL: rows done of rows known; return false to cancel */
 	bool (*progress)(void *ctx, uint64_t rows_done, uint64_t rows_total);
 	/* warnings in words, may be NULL */

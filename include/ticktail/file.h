@@ -115,8 +115,9 @@ TT_API uint64_t tt_file_size(const struct tt_file *file);
 /* Rows that still fit. */
 TT_API uint64_t tt_file_room(const struct tt_file *file);
 
-/* Append all count rows, or none: TT_E_FULL.  Hot path: no lock, allocation, clock call or
- * system call but the wake-up of sleeping readers. */
+/* Append all count rows, or none: TT_E_FULL.  Hot path: no lock, no allocation, and no system
+ * call but the wake-up of sleeping readers, beside which the coarse clock is read.  With
+ * wake_never there is neither; the clock is then read at every 256th call. */
 TT_API int tt_file_append(struct tt_file *file, const void *rows, uint64_t count);
 
 /* Room for count rows in the file itself, to be filled by the caller; NULL when they do not
