@@ -125,6 +125,7 @@ static int start(struct cli_tail *tail)
 	}
 	status = cli_out_open(&tail->out, tail->ctx, NULL);
 	tail->out_open = status == 0;
+	tail->out.stoppable = true;
 	tail->row_ns = tail->saved_ns = cli_now_ns();
 	return status;
 }
@@ -144,6 +145,8 @@ static int run(struct cli_ctx *ctx)
 		status = cli_tail_end(&tail);
 	if (tail.out_open)
 		closed = cli_out_close(&tail.out);
+	if (tail.out.stopped)
+		status = closed = cli_tail_stop(&tail);
 	if (tail.writer_open)
 		cli_writer_close(&tail.writer);
 	cli_pick_fini(&tail.pick);

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "signals.h"
+
+#define STOP_MS 500
 #define BUFFER (2 * CLI_OUT_ROOM)
 
 static int open_file(struct cli_out *out, const char *path)
@@ -85,10 +90,43 @@ int cli_write_all(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
+/* As cli_write_all(), but once a signal was caught only what the reader takes without letting
+ * us wait long; *stopped when that is not all. */
+static int write_stoppable(struct cli_out *out, const char *at, size_t n)
+{
+	struct pollfd poller = { .fd = out->fd, .events = POLLOUT };
+
+	while (n > 0) {
+		bool seen = cli_signals_seen() != 0;
+		ssize_t put;
+
+		if (seen && poll(&poller, 1, STOP_MS) == 0) {
+			out->stopped = true;
+			return -EINTR;
+		}
+		/* a pipe that polls as ready takes so much at once */
+		put = write(out->fd, at, seen && n > PIPE_BUF ? PIPE_BUF : n);
+		if (put < 0 && errno != EINTR)
+			return -errno;
+		if (put > 0) {
+			at += put;
+			n -= (size_t)put;
+		}
+	}
+	return 0;
+}
+
 static void write_out(struct cli_out *out, const char *at, size_t n)
 {
-	int rc = out->status == 0 ? cli_write_all(out->fd, at, n) : 0;
+	int rc = 0;
 
+	if (out->status == 0)
+		rc = out->stoppable ? write_stoppable(out, at, n)
+				    : cli_write_all(out->fd, at, n);
+	if (out->stopped) {
+		out->status = CLI_EXIT_FAILED;
+		return;
+	}
 	/* a reader that went away is no news */
 	if (rc < 0)
 		out->status = rc == -EPIPE ? CLI_EXIT_FAILED

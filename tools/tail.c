@@ -12,13 +12,23 @@
 #define SECOND_NS INT64_C(1000000000)
 #define SLICE_NS INT64_C(100000000) /* signals are looked at so often */
 
-static int save(struct cli_tail *tail)
+static int flush(struct cli_tail *tail)
 {
 	int status = cli_out_flush(&tail->out);
 
+	/* rows as npy wait for their number */
+	if (status == 0 && (tail->format != CLI_NPY || tail->ended))
+		tail->written = tail->position;
+	return status;
+}
+
+static int save(struct cli_tail *tail)
+{
+	int status = flush(tail);
+
 	if (status || !tail->moved || !tail->resume)
 		return status;
-	if (tail->format == CLI_NPY && !tail->ended) /* its rows wait for their number */
+	if (tail->format == CLI_NPY && !tail->ended)
 		return 0;
 	status = cli_position_save(tail->ctx, tail->resume, &tail->position);
 	tail->moved = status != 0;
@@ -58,6 +68,12 @@ int cli_tail_type(struct cli_tail *tail, const struct tt_dtype *dtype, uint32_t 
 	return cli_writer_open(&tail->writer, &tail->out,
 			       tail->fields ? &tail->pick.type : &tail->type,
 			       tail->format, CLI_ROWS_UNKNOWN);
+}
+
+void cli_tail_start(struct cli_tail *tail, struct cli_position position)
+{
+	tail->position = tail->written = position;
+	tail->moved = true;
 }
 
 int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
@@ -110,6 +126,12 @@ int cli_tail_end(struct cli_tail *tail)
 	return status ? status : save(tail);
 }
 
+int cli_tail_stop(struct cli_tail *tail)
+{
+	return tail->resume ? cli_position_save(tail->ctx, tail->resume, &tail->written)
+			    : 0;
+}
+
 static enum cli_next ends(struct cli_tail *tail, int *status)
 {
 	if (!cli_signals_seen())
@@ -135,8 +157,7 @@ enum cli_next cli_tail_idle(struct cli_tail *tail, int64_t *slice_ns, int *statu
 		left_ns = tail->timeout_ns - (now_ns - tail->row_ns);
 
 	*slice_ns = SLICE_NS;
-	*status = now_ns - tail->saved_ns >= SECOND_NS ? save(tail)
-						       : cli_out_flush(&tail->out);
+	*status = now_ns - tail->saved_ns >= SECOND_NS ? save(tail) : flush(tail);
 	if (*status)
 		return CLI_END;
 	if (tail->timeout_ns >= 0 && left_ns <= 0) {

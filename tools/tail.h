@@ -35,6 +35,7 @@ struct cli_tail {
 	struct cli_position stored; /* from --resume */
 	bool has_stored;
 	struct cli_position position; /* behind the rows written last */
+	struct cli_position written;  /* behind the rows that have left us */
 	bool moved;		      /* since it was saved */
 	bool ended;		      /* no more rows will be written */
 	int64_t saved_ns, row_ns;     /* monotonic: last save, last row (or the start) */
@@ -56,6 +57,8 @@ enum cli_next { CLI_GO_ON = 0, CLI_END = 1, CLI_END_FAILED = 2 };
  * not.  An exit status. */
 int cli_tail_type(struct cli_tail *tail, const struct tt_dtype *dtype, uint32_t rank,
 		  const uint64_t *shape);
+/* Where the rows to come begin. */
+void cli_tail_start(struct cli_tail *tail, struct cli_position position);
 /* Write rows; position is behind them.  An exit status. */
 int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 		  struct cli_position position);
@@ -69,6 +72,8 @@ enum cli_next cli_tail_idle(struct cli_tail *tail, int64_t *slice_ns, int *statu
 enum cli_next cli_tail_busy(struct cli_tail *tail, int *status);
 /* After the last row: what must follow it, and the position.  An exit status. */
 int cli_tail_end(struct cli_tail *tail);
+/* Instead of that, when a signal ended it while nobody took the output. */
+int cli_tail_stop(struct cli_tail *tail);
 /* Sleep for a slice where there is no word to wait on. */
 void cli_tail_nap(int64_t ns);
 

@@ -259,8 +259,7 @@ int cli_tail_file(struct cli_tail *tail, bool again)
 	else if (status == 0)
 		status = first_row(&t);
 	if (status == 0) {
-		tail->position = (struct cli_position){ .row = t.row };
-		tail->moved = true;
+		cli_tail_start(tail, (struct cli_position){ .row = t.row });
 		status = follow(&t);
 	}
 	tt_file_close(t.file);

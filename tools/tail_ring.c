@@ -143,8 +143,7 @@ int cli_tail_ring(struct cli_tail *tail, bool again)
 	if (status == 0)
 		status = first_row(&t, again);
 	if (status == 0) {
-		tail->position = place(&t);
-		tail->moved = true;
+		cli_tail_start(tail, place(&t));
 		status = follow(&t);
 	}
 	if (t.reader)

@@ -83,6 +83,35 @@ pid=
 [ -s pos ] && ok "the position is saved each second" || not_ok "the position is saved each second"
 is "nothing is missing after kill -9" "$("$ticktail" tail f.npy --resume pos | tail -n +2)" ""
 
+# nobody takes the output: a signal ends it, and the position is of what was taken
+rm -f n.npy pos pipe
+"$ticktail" create n.npy --dtype i8 --capacity 200k
+seq 1 200000 | "$ticktail" append n.npy --columns value >words
+mkfifo pipe
+for how in TERM INT; do
+	rm -f pos
+	sleep 60 <pipe &
+	reader=$!
+	"$ticktail" tail n.npy -f --from-start --resume pos >pipe 2>words &
+	pid=$!
+	sleep 0.5
+	ends $how
+	kill $reader
+	wait $reader 2>/dev/null || :
+	is "$how while the output is stuck" "$s $(cat pos)" "0 - 0"
+done
+rm -f pos
+"$ticktail" tail n.npy -f --from-start --resume pos >pipe 2>words &
+pid=$!
+while read -r line; do echo "$line"; done <pipe >got &
+reader=$!
+sleep 0.5
+ends TERM
+wait $reader
+"$ticktail" tail n.npy --resume pos | sed 1d >>got
+{ echo value; seq 1 200000; } >wanted
+same "a slow reader gets all that the position counts" got wanted
+
 # a path that is not there yet
 s=0
 start=$(date +%s)
