@@ -8,14 +8,6 @@
 #include "base/error.h"
 #include "base/num.h"
 
-/* What the header and fstat say, and the last bytes of the file. */
-struct end_of_file {
-	uint64_t data_off, row_bytes, capacity, file_bytes;
-	const unsigned char *last;
-	size_t n;
-	const char *path;
-};
-
 static uint64_t get_word(const unsigned char *at)
 {
 	uint64_t word;
@@ -25,14 +17,14 @@ static uint64_t get_word(const unsigned char *at)
 }
 
 /* The last words of the file as a tail of that many words; false when it is too short. */
-static bool get_tail(const struct end_of_file *eof, uint32_t words, struct tti_tail *out)
+static bool get_tail(const struct tti_file_end *eof, uint32_t words, struct tti_tail *out)
 {
 	const unsigned char *at;
 	uint64_t magic;
 
 	if (eof->n < words * 8u || eof->file_bytes < eof->data_off + words * 8u)
 		return false;
-	at = eof->last + eof->n - words * 8u;
+	at = (const unsigned char *)eof->last + eof->n - words * 8u;
 	magic = get_word(at + (words - 1) * 8u);
 	*out = (struct tti_tail){
 		.words = words,
@@ -50,7 +42,7 @@ static bool bounds_hold(const struct tti_tail *tail, uint64_t capacity)
 	return tail->start <= tail->end && tail->end <= capacity;
 }
 
-static int check_tail(const struct end_of_file *eof, const struct tti_tail *tail,
+static int check_tail(const struct tti_file_end *eof, const struct tti_tail *tail,
 		      struct tt_error *err)
 {
 	if (tail->offset != eof->data_off)
@@ -72,7 +64,7 @@ static int check_tail(const struct end_of_file *eof, const struct tti_tail *tail
 
 /* Adopt writes the tail behind a larger capacity first and the extent last; dying between the
  * two leaves a file whose size tells the capacity. */
-static bool is_adopting(const struct end_of_file *eof, uint32_t words,
+static bool is_adopting(const struct tti_file_end *eof, uint32_t words,
 			struct tti_tail *tail, uint64_t *capacity_out)
 {
 	uint64_t data_bytes;
@@ -86,7 +78,7 @@ static bool is_adopting(const struct end_of_file *eof, uint32_t words,
 	       bounds_hold(tail, *capacity_out);
 }
 
-static int refuse(const struct end_of_file *eof, uint64_t want, struct tt_error *err)
+static int refuse(const struct tti_file_end *eof, uint64_t want, struct tt_error *err)
 {
 	if (eof->file_bytes < want)
 		return tti_fail(
@@ -104,7 +96,7 @@ static int refuse(const struct end_of_file *eof, uint64_t want, struct tt_error 
 }
 
 static int judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
-		 uint64_t *capacity_out, const struct end_of_file *eof,
+		 uint64_t *capacity_out, const struct tti_file_end *eof,
 		 struct tt_error *err)
 {
 	struct tti_tail tail;
@@ -141,16 +133,13 @@ static int judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
 }
 
 int tti_tail_judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
-		   uint64_t *capacity_out, uint64_t data_off, uint64_t row_bytes,
-		   uint64_t capacity, uint64_t file_bytes, const void *last, size_t n,
-		   const char *path, struct tt_error *err)
+		   uint64_t *capacity_out, const struct tti_file_end *end,
+		   struct tt_error *err)
 {
-	const struct end_of_file eof = { data_off, row_bytes, capacity, file_bytes,
-					 last,	   n,	      path };
 	enum tti_tail_kind kind = TTI_TAIL_NONE;
 	struct tti_tail tail = { 0 };
 	uint64_t true_capacity = 0;
-	int rc = judge(&kind, &tail, &true_capacity, &eof, err);
+	int rc = judge(&kind, &tail, &true_capacity, end, err);
 
 	if (rc < 0)
 		return rc;

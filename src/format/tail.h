@@ -29,14 +29,21 @@ enum tti_tail_kind {
 	TTI_TAIL_ADOPTING = 2, /* an interrupted adopt: capacity comes from the size */
 };
 
-/* Judge the end of a file: header says data_off, row_bytes and capacity (the extent), the
- * file has file_bytes bytes, last[0..n) are its last n = min(40, file_bytes) bytes.
- * *kind_out, *tail_out (not for NONE) and *capacity_out (the true one) are written on
+/* The end of a file, and what its header and fstat say. */
+struct tti_file_end {
+	uint64_t data_off, row_bytes;
+	uint64_t capacity; /* the extent */
+	uint64_t file_bytes;
+	const void *last; /* the last n = min(40, file_bytes) bytes */
+	size_t n;
+	const char *path; /* for messages */
+};
+
+/* Judge it.  *kind_out, *tail_out (not for NONE) and *capacity_out (the true one) are written on
  * success; TT_E_DAMAGED with the values otherwise.  Rules: docs/FORMAT.md "The tail". */
 int tti_tail_judge(enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
-		   uint64_t *capacity_out, uint64_t data_off, uint64_t row_bytes,
-		   uint64_t capacity, uint64_t file_bytes, const void *last, size_t n,
-		   const char *path, struct tt_error *err);
+		   uint64_t *capacity_out, const struct tti_file_end *end,
+		   struct tt_error *err);
 
 /* The bytes of a tail; returns their number (words x 8). */
 size_t tti_tail_format(uint8_t out[TTI_TAIL_MAX_BYTES], const struct tti_tail *tail);

@@ -123,13 +123,30 @@ static void note_padding(struct tti_live *live)
 	}
 }
 
+static int judge_end(struct tti_live *live, const uint8_t last[TTI_TAIL_MAX_BYTES],
+		     enum tti_tail_kind *kind_out, struct tti_tail *tail_out,
+		     struct tt_error *err)
+{
+	const struct tti_file_end end = {
+		.data_off = live->data_off,
+		.row_bytes = live->row_bytes,
+		.capacity = live->npy.rank ? live->npy.shape[0] : 1,
+		.file_bytes = live->file_bytes,
+		.last = last,
+		.n = tti_min_u64(TTI_TAIL_MAX_BYTES, live->file_bytes),
+		.path = live->path,
+	};
+
+	return tti_tail_judge(kind_out, tail_out, &live->capacity, &end, err);
+}
+
 /* What the file is: header against tail against size. */
 static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 		   struct tti_tail *tail_out, struct tt_error *err)
 {
 	tti_auto_free void *header = NULL;
 	uint8_t last[TTI_TAIL_MAX_BYTES];
-	size_t n, len;
+	size_t len;
 	int rc = stat_bytes(live, err);
 
 	if (rc == TT_OK)
@@ -140,13 +157,9 @@ static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 		return rc;
 	live->data_off = live->npy.data_off;
 	live->row_bytes = live->npy.row_bytes;
-	n = tti_min_u64(sizeof(last), live->file_bytes);
-	rc = read_last(live, last, n, err);
+	rc = read_last(live, last, tti_min_u64(sizeof(last), live->file_bytes), err);
 	if (rc == TT_OK)
-		rc = tti_tail_judge(kind_out, tail_out, &live->capacity, live->data_off,
-				    live->row_bytes,
-				    live->npy.rank ? live->npy.shape[0] : 1,
-				    live->file_bytes, last, n, live->path, err);
+		rc = judge_end(live, last, kind_out, tail_out, err);
 	if (rc < 0)
 		return rc;
 	live->tail_words = *kind_out == TTI_TAIL_NONE ? 0 : tail_out->words;

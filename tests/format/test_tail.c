@@ -28,9 +28,11 @@ static struct file file_with(const struct tti_tail *tail, uint64_t row_bytes,
 static int judge(const struct file *f, enum tti_tail_kind *kind, struct tti_tail *tail,
 		 uint64_t *capacity, struct tt_error *err)
 {
-	return tti_tail_judge(kind, tail, capacity, f->data_off, f->row_bytes,
-			      f->capacity, f->bytes, f->last + 40 - f->n, f->n, "x.npy",
-			      err);
+	const struct tti_file_end end = { f->data_off, f->row_bytes,	    f->capacity,
+					  f->bytes,    f->last + 40 - f->n, f->n,
+					  "x.npy" };
+
+	return tti_tail_judge(kind, tail, capacity, &end, err);
 }
 
 static struct tti_tail some_tail(uint32_t words)

@@ -69,8 +69,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	MUST(last != NULL);
 	memcpy(last, end.last, end.n);
-	rc = tti_tail_judge(&kind, &tail, &capacity, end.data_off, end.row_bytes,
-			    end.capacity, end.file_bytes, last, end.n, "input", &err);
+	rc = tti_tail_judge(&kind, &tail, &capacity,
+			    &(struct tti_file_end){ end.data_off, end.row_bytes,
+						    end.capacity, end.file_bytes, last,
+						    end.n, "input" },
+			    &err);
 	free(last);
 	if (rc < 0)
 		fuzz_refused(rc, &err);
