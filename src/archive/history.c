@@ -355,11 +355,74 @@ static int is_about(struct tti_history *history, struct tti_item *item, size_t i
 		       : 0;
 }
 
+/* ---- Files that npyt joined, of which nothing tells but their rows ---- */
+
+struct joined {
+	struct tti_history *history;
+	struct tti_item *item;
+	bool any_dataset;
+	uint64_t at; /* where the next one begins in item */
+	uint64_t rows;
+	tti_counting_fn *fn;
+	void *ctx;
+};
+
+/* One row of the ledger about a file whose rows may be those from at on. */
+static int try_joined(struct joined *j, size_t index, struct tt_error *err)
+{
+	struct tti_ledger_row row = j->history->ledger->rows[index];
+	bool yes = false;
+	int rc;
+
+	if (!may_be(j->item, &row, j->any_dataset) ||
+	    row.rows > j->item->end - j->at -
+			       tti_min_u64(row.file_row, j->item->end - j->at))
+		return TT_OK;
+	row.file_row += j->at;
+	rc = matches(j->history, j->item, &row, &yes, err);
+	if (rc < 0 || !yes)
+		return rc;
+	j->rows = tti_max_u64(j->rows, row.file_row + row.rows - j->at);
+	rc = counts(j->history, j->item, index, &yes, err);
+	return rc == TT_OK && yes ? j->fn(j->ctx, &row, err) : rc;
+}
+
+/* They follow each other in the order of their names, the first of which is the item's. */
+static int each_joined(struct joined *j, struct tt_error *err)
+{
+	const struct tti_ledger *ledger = j->history->ledger;
+	size_t n = strlen(j->item->file), next;
+	tti_auto_free char *first = strndup(j->item->file, n - 1);
+	int rc = TT_OK;
+
+	if (!first)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", j->item->path);
+	tti_ledger_find(ledger, first, &next);
+	while (rc == TT_OK && next < ledger->stored && j->at < j->item->end) {
+		const char *file = ledger->rows[ledger->by_file[next]].file;
+		size_t at, end = next + tti_ledger_find(ledger, file, &at);
+
+		j->rows = 0;
+		for (; rc == TT_OK && next < end; next++)
+			rc = try_joined(j, ledger->by_file[next], err);
+		j->at += j->rows;
+	}
+	return rc;
+}
+
+static bool is_joined(const struct tti_item *item)
+{
+	size_t n = strlen(item->file);
+
+	return item->in_ring && n > 5 && strcmp(item->file + n - 5, ".npy_") == 0;
+}
+
 int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
 		     tti_counting_fn *fn, void *ctx, struct tt_error *err)
 {
+	struct joined joined = { history, item, any_dataset, 0, 0, fn, ctx };
 	size_t first, count = tti_ledger_find(history->ledger, item->file, &first);
-	int rc = count ? tti_item_open(item, err) : TT_OK;
+	int rc = count || is_joined(item) ? tti_item_open(item, err) : TT_OK;
 
 	for (size_t i = 0; rc == TT_OK && i < count; i++) {
 		size_t index = history->ledger->by_file[first + i];
@@ -368,6 +431,8 @@ int tti_history_each(struct tti_history *history, struct tti_item *item, bool an
 		if (rc == 1)
 			rc = fn(ctx, &history->ledger->rows[index], err);
 	}
+	if (rc == TT_OK && is_joined(item))
+		rc = each_joined(&joined, err);
 	tti_item_close(item);
 	return rc;
 }

@@ -83,7 +83,8 @@ int tti_item_read(struct tti_item *item, uint64_t row, uint64_t count, void *out
 }
 
 /* The words of a live file move with every append; a plain file has only its times. */
-static int words_unchanged(const struct tti_item *item, struct tt_error *err)
+static int words_unchanged(const struct tti_item *item, bool was_cut,
+			   struct tt_error *err)
 {
 	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_file_info info;
@@ -98,7 +99,8 @@ static int words_unchanged(const struct tti_item *item, struct tt_error *err)
 	rc = tt_file_info(file, &info, err);
 	if (rc == TT_OK && (info.start != item->path_start || info.end != item->path_end))
 		rc = changed(item, "rows were appended or removed", err);
-	else if (rc == TT_OK && info.update_timestamp != item->update_timestamp)
+	else if (rc == TT_OK && info.update_timestamp != item->update_timestamp &&
+		 !(was_cut && info.capacity == info.end))
 		rc = changed(item, "rows were changed", err);
 	else if (rc == TT_OK && info.data_off != item->data_off)
 		rc = changed(item, "its header was made longer", err);
@@ -110,21 +112,23 @@ int tti_item_unchanged(const struct tti_item *item, struct tt_error *err)
 {
 	const struct stat *then = &item->stat;
 	struct stat now;
+	bool was_cut;
 
 	if (stat(item->path, &now) < 0)
 		return errno == ENOENT ? changed(item, "the file was removed", err)
 				       : tti_fail_sys(err, -errno, item->path, "stat");
 	if (!same_inode(&now, then))
 		return changed(item, "the file was replaced", err);
-	/* npyt cuts the room behind the rows of a file that leaves its queue */
-	if (now.st_size != then->st_size &&
-	    !(item->in_ring && now.st_size < then->st_size))
+	/* npyt cuts the room behind the rows of a file that leaves its queue, which is also
+	 * a new time stamp */
+	was_cut = item->in_ring && now.st_size < then->st_size;
+	if (now.st_size != then->st_size && !was_cut)
 		return changed(item, "its size changed", err);
 	if (item->tail_words == 0 &&
 	    (memcmp(&now.st_mtim, &then->st_mtim, sizeof(now.st_mtim)) != 0 ||
 	     memcmp(&now.st_ctim, &then->st_ctim, sizeof(now.st_ctim)) != 0))
 		return changed(item, "it was written to", err);
-	return words_unchanged(item, err);
+	return words_unchanged(item, was_cut, err);
 }
 
 static int hash_rows(struct tti_item *item, struct tti_hasher *hasher, uint64_t row,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What counts as archived after others deleted versions: each row once, in one dataset.
+/* What counts as archived after others deleted versions, joined or cut files: each row once, in one dataset.
  * Deleting is done as versioned_hdf5's `del` does it: the group is unlinked, and children
  * keep its name in their prev_version. */
 #include <check.h>
@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/sources.h"
 #include "ticktail/archive.h"
 
 #define ARCHIVE "a.h5"
@@ -177,6 +180,102 @@ START_TEST(rows_of_a_namesake_do_not_count)
 }
 END_TEST
 
+/* A ring as npyt leaves it: files of 64 rows 0.., the last but one with 20. */
+static void make_foreign_ring(uint64_t rows)
+{
+	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	struct tt_dtype *dtype;
+
+	opts.capacity = 64;
+	opts.keep = 2;
+	opts.exact = true;
+	opts.sync_ms = TT_SYNC_NONE;
+	OK(tt_dtype_parse(&dtype, "i8", 2, false, &err));
+	OK(tt_ring_create("ring", dtype, &opts, &err));
+	OK(tt_ring_writer_open(&writer, "ring", NULL, &err));
+	for (uint64_t i = 0; i < rows; i++)
+		OK(tt_ring_append(writer, &i, 1, NULL, &err));
+	tt_ring_writer_close(writer);
+	OK(tt_ring_seal("ring", 0, NULL, &err));
+	ck_assert_int_eq(unlink("ring/.ticktail"), 0);
+	tt_dtype_unref(dtype);
+}
+
+/* The first files as one, under the first one's name. */
+static void join_files(uint64_t count)
+{
+	char path[128], joined[128];
+	struct tt_ring_info info;
+
+	OK(tt_ring_info("ring", &info, &err));
+	make_file("joined.npy", 0, count * 64);
+	for (uint64_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "ring/%s", info.files[i].file_name);
+		ck_assert_int_eq(unlink(path), 0);
+	}
+	snprintf(joined, sizeof(joined), "ring/%s_", info.files[0].file_name);
+	ck_assert_int_eq(rename("joined.npy", joined), 0);
+	tt_ring_info_free(&info);
+}
+
+START_TEST(files_that_npyt_joined_are_not_archived_again)
+{
+	make_foreign_ring(6 * 64 + 20);
+	ck_assert_uint_eq(commit("ring", "x", "one", NULL), 6 * 64 + 20);
+	join_files(3);
+	ck_assert_uint_eq(commit("ring", "x", "two", NULL), 0);
+	ck_assert_int_eq(unlink(ARCHIVE), 0);
+	ck_assert_uint_eq(commit("ring", "x", "one", NULL), 6 * 64 + 20);
+	ck_assert_uint_eq(commit("ring", "x", "two", NULL), 0);
+	holds("x", 0, 6 * 64 + 20);
+}
+END_TEST
+
+/* As npyt does when a file leaves its queue: the tail behind the rows, another extent. */
+static void cut_file(const char *path, uint64_t rows)
+{
+	int fd = open(path, O_RDWR);
+	char head[128];
+	uint64_t tail[5];
+	struct stat st;
+	char *extent;
+
+	ck_assert(fd >= 0 && fstat(fd, &st) == 0);
+	ck_assert_int_eq(pread(fd, head, sizeof(head), 0), sizeof(head));
+	ck_assert_int_eq(pread(fd, tail, sizeof(tail), st.st_size - 40), 40);
+	extent = memmem(head, sizeof(head), "64,", 3);
+	ck_assert_ptr_nonnull(extent);
+	memcpy(extent, "20,", 3);
+	tail[2] += 1 << 16;
+	ck_assert_int_eq(pwrite(fd, head, sizeof(head), 0), sizeof(head));
+	ck_assert_int_eq(pwrite(fd, tail, 40, (off_t)(tail[3] + rows * 8)), 40);
+	ck_assert_int_eq(ftruncate(fd, (off_t)(tail[3] + rows * 8 + 40)), 0);
+	close(fd);
+}
+
+START_TEST(a_file_that_npyt_cuts_meanwhile_is_unchanged)
+{
+	struct tt_archive_job job = TT_ARCHIVE_JOB_INIT;
+	const char *source = "ring";
+	struct tti_sources sources;
+	struct tti_item *item;
+
+	make_foreign_ring(64 + 20);
+	job.sources = &source;
+	job.source_count = 1;
+	OK(tti_sources_find(&sources, &job, &err));
+	ck_assert_uint_eq(sources.count, 2);
+	item = sources.items[1];
+	OK(tti_item_unchanged(item, &err));
+	cut_file(item->path, 20);
+	OK(tti_item_unchanged(item, &err));
+	ck_assert_int_eq(unlink(item->path), 0);
+	ck_assert_int_eq(tti_item_unchanged(item, &err), TT_E_CHANGED);
+	tti_sources_fini(&sources);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("history");
@@ -188,6 +287,8 @@ int main(void)
 	tcase_add_loop_test(all, a_version_unlinked_in_between_doubles_no_row, 0, 4);
 	tcase_add_test(all, a_side_branch_does_not_count_when_the_chain_is_cut);
 	tcase_add_loop_test(all, rows_of_a_namesake_do_not_count, 0, 2);
+	tcase_add_test(all, files_that_npyt_joined_are_not_archived_again);
+	tcase_add_test(all, a_file_that_npyt_cuts_meanwhile_is_unchanged);
 	suite_add_tcase(suite, all);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
