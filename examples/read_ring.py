@@ -39,8 +39,13 @@ def follow(ring, wait=0.01):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     path = sys.argv[1]
-    views = follow(path) if "-f" in sys.argv else map(rows, files(path) if Path(path).is_dir() else [path])
+    if "-f" in sys.argv:
+        views = follow(path)
+    else:
+        views = map(rows, files(path) if Path(path).is_dir() else [path])
     for view in views:
         for row in view.tolist():
             print(*(row if isinstance(row, tuple) else [row]), sep=",", flush=True)
