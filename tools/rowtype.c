@@ -97,6 +97,9 @@ void cli_list_free(struct cli_list *list)
 
 /* ---- Columns ---- */
 
+/* Names and places are held for each: a header of a hundred bytes can describe 2^31. */
+#define COLUMNS_MAX ((size_t)1 << 22)
+
 /* "name[1][2]" for element i of a leaf. */
 static char *element_name(const struct tt_leaf *leaf, uint64_t i)
 {
@@ -147,6 +150,11 @@ int cli_columns_init(struct cli_columns *columns, const struct tt_dtype *row,
 	*columns = (struct cli_columns){ 0 };
 	for (size_t i = 0; i < leaves; i++)
 		total += tt_dtype_leaf(row, i)->count;
+	if (total > COLUMNS_MAX)
+		return cli_error(err, TT_E_UNSUPPORTED,
+				 "%zu columns, at most %zu are possible: take --format npy "
+				 "or raw, or fewer --fields",
+				 total, COLUMNS_MAX);
 	columns->values = calloc(leaves ? leaves : 1, sizeof(*columns->values));
 	columns->items = calloc(total ? total : 1, sizeof(*columns->items));
 	if (!columns->values || !columns->items)

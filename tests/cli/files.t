@@ -130,4 +130,7 @@ exits 1 "read of a text" "$ticktail" read text
 exits 1 "verify of a text" "$ticktail" verify text
 mkdir empty
 exits 1 "info of an empty directory" "$ticktail" info empty
+"$ticktail" create wide.npy --dtype 'x:u1[8000000]' --capacity 1 >/dev/null
+exits 1 "more columns than can be named" "$ticktail" read wide.npy
+exits 0 "which npy has no need of" "$ticktail" read wide.npy --format npy -o out.npy
 finish
