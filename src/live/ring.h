@@ -48,7 +48,7 @@ void tti_ring_refresh(struct tti_ring *ring);
 /* "dir/name" for messages. */
 const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf,
 			  size_t size);
-#define TTI_RING_PATH_BYTES 512
+#define TTI_RING_PATH_BYTES 4352 /* PATH_MAX and a name: reports are cut nowhere */
 
 static inline tti_word *tti_ring_slots(const struct tti_ring *ring)
 {

@@ -133,4 +133,11 @@ exits 1 "info of an empty directory" "$ticktail" info empty
 "$ticktail" create wide.npy --dtype 'x:u1[8000000]' --capacity 1 >/dev/null
 exits 1 "more columns than can be named" "$ticktail" read wide.npy
 exits 0 "which npy has no need of" "$ticktail" read wide.npy --format npy -o out.npy
+part=$(printf '%0200d' 0)
+mkdir -p "$part/$part/$part"
+deep=$part/$part/$part/ring
+"$ticktail" create "$deep" --rolling --dtype i8 --capacity 8 --keep 2 >/dev/null
+printf x >> "$(find "$deep" -name '*.npy')"
+"$ticktail" verify "$deep" --json >json 2>/dev/null
+is "a report names the whole of a long path" "$(grep -c "$deep/[0-9]*\.npy\"" json)" 1
 finish
