@@ -69,7 +69,7 @@ static void warn_about(const struct cli_ctx *ctx, const struct tt_dtype *dtype,
 		}
 	}
 	if (tt_archive_accepts(dtype, &err) < 0)
-		cli_note(ctx, "warning: these rows cannot be archived: %s", err.text);
+		cli_note(ctx, "warning: %s", err.text);
 }
 
 static int create_file(const struct cli_ctx *ctx, const char *path,

@@ -227,8 +227,9 @@ static int check_encoded(hid_t type, const struct tt_dtype *dtype, struct tt_err
 		return refuse(err, dtype, "HDF5 cannot encode the type");
 	if (bytes > MAX_ENCODED)
 		return tti_fail(err, TT_E_DTYPE,
-				"cannot be archived: the description of the row type takes %zu "
-				"bytes in HDF5, at most %d fit (fewer fields or shorter names)",
+				"the rows cannot be archived: their type takes %zu "
+				"bytes to describe in HDF5, at most %d fit (fewer fields "
+				"or shorter names)",
 				bytes, MAX_ENCODED);
 	return TT_OK;
 }
