@@ -156,6 +156,25 @@ for name, data in (("no npy", b"hello world, this is no npy file"), ("a cut head
 r = run("append", "g.npy", "--format", "raw", data=np.arange(3).tobytes() + b"abc")
 check("raw: a part of a row is exit 1, rows before it are in",
       r.returncode == 1 and r.stdout == b"appended 3 rows\n" and b"3 bytes" in r.stderr, r)
+# what has no known number of rows, or cannot be read in order, is kept aside in TMPDIR
+fresh("<i8")
+run("append", "f.npy", "--format", "npy", data=saved(np.arange(3)))
+live = open("f.npy", "rb").read()
+os.environ["TMPDIR"] = os.path.abspath("aside")
+for name, args, data in (("out", ("tail", "f.npy", "--format", "npy"), None),
+                         ("in", ("append", "f.npy", "--format", "npy"), live)):
+    r = run(*args, data=data)
+    check("kept aside, %s: no TMPDIR is exit 1 and named" % name,
+          r.returncode == 1 and r.stdout in (b"", b"appended 0 rows\n") and b"aside/ticktail." in r.stderr, r)
+os.environ["TMPDIR"] = "/" + 5000 * "x"
+r = run("append", "f.npy", "--format", "npy", data=live)
+check("kept aside: a TMPDIR that is too long", r.returncode == 1 and b"TMPDIR" in r.stderr, r)
+os.environ["TMPDIR"] = os.path.abspath("aside")
+os.mkdir("aside")
+r = run("tail", "f.npy", "--format", "npy")
+check("kept aside, out", r.stdout == saved(np.arange(3)), r)
+check("kept aside, in", run("append", "f.npy", "--format", "npy", data=live).stdout == b"appended 3 rows\n")
+check("nothing is left in TMPDIR", os.listdir("aside") == [])
 print("1..%d" % count)
 sys.exit(bad > 0)
 PY
