@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "json_doc.h"
+#include "source.h"
 
 static const struct cli_option options[] = {
 	{ 0, "json", NULL, "one JSON document" },
@@ -74,19 +75,13 @@ static void put_pid(cli_json *document, int64_t pid)
 
 static int file_document(const struct cli_ctx *ctx, cli_json *document)
 {
-	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_file_info info;
 	struct tt_file *file;
 	struct tt_error err;
 	bool live;
 
-	opts.plain = opts.by_pread = true;
-	if (tt_file_open(&file, ctx->args[0], &opts, &err) < 0)
+	if (cli_file_open(&file, &info, ctx->args[0], &err) < 0)
 		return cli_fail_error(ctx, &err);
-	if (tt_file_info(file, &info, &err) < 0) {
-		tt_file_close(file);
-		return cli_fail_error(ctx, &err);
-	}
 	live = info.tail_words > 0;
 	cli_json_text(document, "kind", live ? "npyt" : "npy");
 	cli_json_dtype(document, "dtype", info.dtype);

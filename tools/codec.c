@@ -47,6 +47,18 @@ int cli_reader_next(struct cli_reader *reader, void *rows, uint64_t max, uint64_
 	return status;
 }
 
+int cli_reader_malformed(struct cli_reader *reader, uint64_t line, const char *reason,
+			 bool skippable)
+{
+	if (skippable && reader->opts.skip_bad) {
+		reader->skipped++;
+		return 0;
+	}
+	cli_fail(reader->ctx, "%s: line %llu: %s", reader->in->name,
+		 (unsigned long long)line, reason);
+	return -1;
+}
+
 void cli_reader_close(struct cli_reader *reader)
 {
 	if (reader)

@@ -43,6 +43,9 @@ int cli_reader_open(struct cli_reader **out, struct cli_in *in,
 /* 1 to max rows that are complete and at hand, waiting only for the first of them; *got 0: the
  * end.  An exit status; rows before a malformed one are given first. */
 int cli_reader_next(struct cli_reader *reader, void *rows, uint64_t max, uint64_t *got);
+/* A record that is no row: counted where it may be skipped, else said.  0, or -1 said. */
+int cli_reader_malformed(struct cli_reader *reader, uint64_t line, const char *reason,
+			 bool skippable);
 void cli_reader_close(struct cli_reader *reader); /* accepts NULL */
 
 int cli_csv_reader(struct cli_reader **out, const struct cli_reader *head);

@@ -15,7 +15,6 @@
 #include "codec.h"
 
 #define NAME_MAX_BYTES 65536
-#define SHOWN 48
 
 struct csv_in {
 	struct cli_reader head;
@@ -44,12 +43,10 @@ static void note_bad(struct csv_in *csv, const char *reason)
 	csv->bad = true;
 }
 
-/* The value as one line of printable text, cut when long. */
 static void note_value(struct csv_in *csv, const char *column, const char *text,
 		       size_t len, const char *wrong)
 {
-	char shown[4 * SHOWN + 1];
-	size_t n;
+	char shown[CLI_SHOWN];
 
 	if (csv->bad)
 		return;
@@ -62,14 +59,8 @@ static void note_value(struct csv_in *csv, const char *column, const char *text,
 			column);
 		return;
 	}
-	n = cli_escape_bytes((const unsigned char *)text, len < SHOWN ? len : SHOWN,
-			     shown);
-	shown[n] = '\0';
-	for (char *c = shown; *c; c++)
-		if (*c == '\n' || *c == '\r')
-			*c = ' ';
-	snprintf(csv->reason, sizeof(csv->reason), "column '%.60s': '%.100s%s' %s",
-		 column, shown, len > SHOWN ? "..." : "", wrong);
+	snprintf(csv->reason, sizeof(csv->reason), "column '%.60s': '%s' %s", column,
+		 cli_show(text, len, shown), wrong);
 }
 
 /* ---- What libcsv reports ---- */
@@ -248,14 +239,10 @@ static int map_option(struct csv_in *csv)
 
 /* ---- Records ---- */
 
+/* A header that is malformed leaves no rows to go on with. */
 static int malformed(struct csv_in *csv, uint64_t line, const char *reason)
 {
-	if (csv->head.opts.skip_bad && csv->header_done) {
-		csv->head.skipped++;
-		return 0;
-	}
-	return cli_fail(csv->head.ctx, "%s: line %llu: %s", csv->head.in->name,
-			(unsigned long long)line, reason);
+	return cli_reader_malformed(&csv->head, line, reason, csv->header_done);
 }
 
 static void start_record(struct csv_in *csv)
@@ -277,7 +264,7 @@ static int end_record(struct csv_in *csv)
 		return 0;
 	}
 	if (bad)
-		return malformed(csv, csv->record_line, csv->reason) ? -1 : 0;
+		return malformed(csv, csv->record_line, csv->reason);
 	if (!csv->header_done) {
 		if (map_names(csv, (const char *const *)csv->names, csv->name_count,
 			      false))
@@ -289,7 +276,7 @@ static int end_record(struct csv_in *csv)
 		return 1;
 	snprintf(reason, sizeof(reason), "%zu fields instead of %zu", fields,
 		 csv->map_count);
-	return malformed(csv, csv->record_line, reason) ? -1 : 0;
+	return malformed(csv, csv->record_line, reason);
 }
 
 static void parse_bytes(struct csv_in *csv, const char *bytes, size_t n)

@@ -43,13 +43,10 @@ static bool wrong(struct jsonl_in *js, const char *reason)
 static bool wrong_value(struct jsonl_in *js, const char *key, const char *text,
 			size_t len, const char *reason)
 {
-	char shown[4 * 48 + 1];
-	size_t n =
-		cli_escape_bytes((const unsigned char *)text, len < 48 ? len : 48, shown);
+	char shown[CLI_SHOWN];
 
-	shown[n] = '\0';
-	snprintf(js->reason, sizeof(js->reason), "key '%.60s': '%.100s%s' %s", key, shown,
-		 len > 48 ? "..." : "", reason);
+	snprintf(js->reason, sizeof(js->reason), "key '%.60s': '%s' %s", key,
+		 cli_show(text, len, shown), reason);
 	return false;
 }
 
@@ -176,14 +173,6 @@ static bool put_array(struct jsonl_in *js, struct place *place, uint32_t depth,
 
 /* ---- Objects ---- */
 
-static bool is_leaf(const struct tt_dtype *row, const char *name)
-{
-	for (size_t i = 0; i < tt_dtype_leaf_count(row); i++)
-		if (strcmp(tt_dtype_leaf(row, i)->name, name) == 0)
-			return true;
-	return false;
-}
-
 /* The keys are not those of the row: an unknown one explains more than a missing one. */
 static bool wrong_keys(struct jsonl_in *js, cli_json *object, const char *missing)
 {
@@ -193,7 +182,7 @@ static bool wrong_keys(struct jsonl_in *js, cli_json *object, const char *missin
 	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
 		const char *key = json_object_iter_peek_name(&at);
 
-		if (!is_leaf(js->head.type->row, key))
+		if (!cli_find_leaf(js->head.type->row, key))
 			return wrong_value(js, "", key, strlen(key), "is an unknown key");
 	}
 	return missing ? wrong_key(js, missing, "is missing")
@@ -323,13 +312,7 @@ static int read_line(struct jsonl_in *js, const char *line, size_t len)
 
 static int malformed(struct jsonl_in *js, uint64_t line, const char *reason)
 {
-	if (js->head.opts.skip_bad) {
-		js->head.skipped++;
-		return 0;
-	}
-	cli_fail(js->head.ctx, "%s: line %llu: %s", js->head.in->name,
-		 (unsigned long long)line, reason);
-	return -1;
+	return cli_reader_malformed(&js->head, line, reason, true);
 }
 
 /* 1 a row, 0 none, < 0 failed (said). */

@@ -8,11 +8,6 @@
 
 #include "codec.h"
 
-static bool is_hex(unsigned char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static void put_json_char(struct cli_out *out, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -35,7 +30,8 @@ static void put_json_char(struct cli_out *out, unsigned char c)
 static bool reads_as_escape(const unsigned char *text, size_t n)
 {
 	return n > 0 && (text[0] == '\\' ||
-			 (n > 2 && text[0] == 'x' && is_hex(text[1]) && is_hex(text[2])));
+			 (n > 2 && text[0] == 'x' && cli_hex_digit((char)text[1]) >= 0 &&
+			  cli_hex_digit((char)text[2]) >= 0));
 }
 
 /* A byte that is no text: \xNN, whose backslash is JSON's own. */

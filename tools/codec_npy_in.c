@@ -11,6 +11,7 @@
 
 #include "codec.h"
 #include "convert.h"
+#include "source.h"
 #include "spool.h"
 
 struct npy_in {
@@ -44,17 +45,13 @@ static int set_type(struct npy_in *npy, const struct tt_dtype *dtype, uint32_t r
 
 static int open_file(struct npy_in *npy, int fd)
 {
-	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_file_info info;
 	struct tt_error err;
 	char path[64];
 	int rc;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	opts.plain = opts.by_pread = true;
-	rc = tt_file_open(&npy->file, path, &opts, &err);
-	if (rc == TT_OK)
-		rc = tt_file_info(npy->file, &info, &err);
+	rc = cli_file_open(&npy->file, &info, path, &err);
 	if (rc < 0) {
 		cli_fail(npy->head.ctx, "%s: %s", npy->head.in->name,
 			 strncmp(err.text, path, strlen(path)) == 0
@@ -67,15 +64,6 @@ static int open_file(struct npy_in *npy, int fd)
 }
 
 /* ---- Streams ---- */
-
-static bool hold(struct cli_in *in, size_t n)
-{
-	enum cli_fill fill = CLI_FILL_MORE;
-
-	while (cli_in_held(in) < n && fill == CLI_FILL_MORE)
-		fill = cli_in_fill(in, true);
-	return cli_in_held(in) >= n;
-}
 
 static int keep_aside(struct npy_in *npy)
 {
@@ -103,11 +91,11 @@ static int open_stream(struct npy_in *npy)
 	uint64_t len;
 	int status;
 
-	hold(in, TT_NPY_PREFIX);
+	cli_in_hold(in, TT_NPY_PREFIX);
 	if (tt_npy_header_length(in->buf + in->from, cli_in_held(in), in->name, &len,
 				 &err) < 0)
 		return cli_fail_error(npy->head.ctx, &err);
-	if (!hold(in, (size_t)len))
+	if (cli_in_hold(in, (size_t)len) != CLI_FILL_MORE)
 		return cli_fail(npy->head.ctx, "%s: ends inside the .npy header",
 				in->name);
 	if (tt_npy_header_parse(&header, in->buf + in->from, (size_t)len, in->name,
@@ -130,22 +118,18 @@ static int open_stream(struct npy_in *npy)
 static int stream_rows(struct npy_in *npy, void *rows, uint64_t max, uint64_t *got)
 {
 	struct cli_in *in = npy->head.in;
+	enum cli_fill fill = cli_in_hold(in, npy->from.bytes);
 	uint64_t whole;
 
-	while (cli_in_held(in) < npy->from.bytes) {
-		enum cli_fill fill = cli_in_fill(in, true);
-
-		if (fill == CLI_FILL_FAILED)
-			return CLI_EXIT_FAILED;
-		if (fill == CLI_FILL_END)
-			return cli_fail(
-				npy->head.ctx,
+	if (fill == CLI_FILL_FAILED)
+		return CLI_EXIT_FAILED;
+	if (fill == CLI_FILL_END)
+		return cli_fail(npy->head.ctx,
 				"%s: ends after %llu of %llu rows; those before are in",
 				in->name, (unsigned long long)npy->next,
 				(unsigned long long)npy->end);
-		if (fill != CLI_FILL_MORE)
-			return 0;
-	}
+	if (fill != CLI_FILL_MORE)
+		return 0;
 	whole = cli_in_held(in) / npy->from.bytes;
 	*got = whole < max ? whole : max;
 	cli_convert_rows(&npy->convert, in->buf + in->from, *got, rows);
@@ -213,7 +197,7 @@ int cli_npy_reader(struct cli_reader **out, const struct cli_reader *head)
 		/* nothing at all is no rows, in every format */
 		if (lseek(head->in->fd, 0, SEEK_END) > 0)
 			status = open_file(npy, head->in->fd);
-	} else if (hold(head->in, 1)) {
+	} else if (cli_in_hold(head->in, 1) == CLI_FILL_MORE) {
 		status = open_stream(npy);
 	}
 	if (status)

@@ -9,22 +9,18 @@ static int raw_next(struct cli_reader *reader, void *rows, uint64_t max, uint64_
 {
 	struct cli_in *in = reader->in;
 	size_t row = reader->type->bytes;
+	enum cli_fill fill = cli_in_hold(in, row);
 	uint64_t whole;
 
-	while (cli_in_held(in) < row) {
-		enum cli_fill fill = cli_in_fill(in, true);
-
-		if (fill == CLI_FILL_FAILED)
-			return CLI_EXIT_FAILED;
-		if (fill == CLI_FILL_END && cli_in_held(in) > 0)
-			return cli_fail(
-				reader->ctx,
+	if (fill == CLI_FILL_FAILED)
+		return CLI_EXIT_FAILED;
+	if (fill == CLI_FILL_END && cli_in_held(in) > 0)
+		return cli_fail(reader->ctx,
 				"%s: ends with %zu bytes, a part of a row of %zu bytes; "
 				"the rows before it are in",
 				in->name, cli_in_held(in), row);
-		if (fill != CLI_FILL_MORE)
-			return 0;
-	}
+	if (fill != CLI_FILL_MORE)
+		return 0;
 	whole = cli_in_held(in) / row;
 	*got = whole < max ? whole : max;
 	memcpy(rows, in->buf + in->from, (size_t)*got * row);

@@ -193,14 +193,6 @@ static bool choose_move(struct cli_step *step)
 		to->size > from->size);
 }
 
-static const struct tt_leaf *find_leaf(const struct tt_dtype *row, const char *name)
-{
-	for (size_t i = 0; i < tt_dtype_leaf_count(row); i++)
-		if (strcmp(tt_dtype_leaf(row, i)->name, name) == 0)
-			return tt_dtype_leaf(row, i);
-	return NULL;
-}
-
 static bool same_shape(const struct tt_leaf *a, const struct tt_leaf *b)
 {
 	return a->rank == b->rank &&
@@ -211,7 +203,7 @@ static bool same_shape(const struct tt_leaf *a, const struct tt_leaf *b)
 static int plan_step(struct cli_step *step, const struct tt_leaf *to,
 		     const struct tt_dtype *from_row, struct tt_error *err)
 {
-	const struct tt_leaf *from = find_leaf(from_row, to->name);
+	const struct tt_leaf *from = cli_find_leaf(from_row, to->name);
 
 	if (!from)
 		return cli_error(err, TT_E_MISMATCH, "field '%s' is missing in the input",
@@ -244,7 +236,7 @@ int cli_convert_init(struct cli_convert *convert, const struct cli_rowtype *from
 	if (convert->same)
 		return TT_OK;
 	for (size_t i = 0; i < tt_dtype_leaf_count(from->row); i++)
-		if (!find_leaf(to->row, tt_dtype_leaf(from->row, i)->name))
+		if (!cli_find_leaf(to->row, tt_dtype_leaf(from->row, i)->name))
 			return cli_error(err, TT_E_MISMATCH,
 					 "field '%s' of the input is unknown",
 					 tt_dtype_leaf(from->row, i)->name);

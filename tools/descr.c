@@ -7,6 +7,8 @@
 #include <string.h>
 #include <ticktail/archive.h>
 
+#include "source.h"
+
 static int from_dataset(const struct cli_ctx *ctx, struct tt_archive *archive,
 			const char *path, const char *name, struct tt_dtype **out)
 {
@@ -50,20 +52,15 @@ static int from_archive(const struct cli_ctx *ctx, const char *path, const char 
 
 static int from_file(const struct cli_ctx *ctx, const char *path, struct tt_dtype **out)
 {
-	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_file_info info;
 	struct tt_file *file;
 	struct tt_error err;
-	int rc;
 
-	opts.plain = opts.by_pread = true;
-	if (tt_file_open(&file, path, &opts, &err) < 0)
+	if (cli_file_open(&file, &info, path, &err) < 0)
 		return cli_fail_error(ctx, &err);
-	rc = tt_file_info(file, &info, &err);
-	if (rc == TT_OK)
-		*out = tt_dtype_ref(info.dtype);
+	*out = tt_dtype_ref(info.dtype);
 	tt_file_close(file);
-	return rc < 0 ? cli_fail_error(ctx, &err) : 0;
+	return 0;
 }
 
 static int from_ring(const struct cli_ctx *ctx, const char *path, struct tt_dtype **out)

@@ -128,3 +128,12 @@ enum cli_fill cli_in_fill(struct cli_in *in, bool wait)
 	in->to += (size_t)got;
 	return CLI_FILL_MORE;
 }
+
+enum cli_fill cli_in_hold(struct cli_in *in, size_t n)
+{
+	enum cli_fill fill = CLI_FILL_MORE;
+
+	while (cli_in_held(in) < n && fill == CLI_FILL_MORE)
+		fill = cli_in_fill(in, true);
+	return cli_in_held(in) >= n ? CLI_FILL_MORE : fill;
+}

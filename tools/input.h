@@ -32,6 +32,8 @@ int cli_in_open(struct cli_in *in, const struct cli_ctx *ctx, const char *path);
 void cli_in_close(struct cli_in *in); /* accepts a zeroed one */
 /* Read more bytes behind those that are there (the buffer grows when it is full of them). */
 enum cli_fill cli_in_fill(struct cli_in *in, bool wait);
+/* Wait until n bytes are held: MORE, or why they will not be. */
+enum cli_fill cli_in_hold(struct cli_in *in, size_t n);
 static inline size_t cli_in_held(const struct cli_in *in)
 {
 	return in->to - in->from;

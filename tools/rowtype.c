@@ -177,15 +177,15 @@ void cli_columns_fini(struct cli_columns *columns)
 	*columns = (struct cli_columns){ 0 };
 }
 
-/* ---- Picking fields ---- */
-
-static const struct tt_leaf *find_leaf(const struct tt_dtype *row, const char *name)
+const struct tt_leaf *cli_find_leaf(const struct tt_dtype *row, const char *name)
 {
 	for (size_t i = 0; i < tt_dtype_leaf_count(row); i++)
 		if (strcmp(tt_dtype_leaf(row, i)->name, name) == 0)
 			return tt_dtype_leaf(row, i);
 	return NULL;
 }
+
+/* ---- Picking fields ---- */
 
 static int plan_moves(struct cli_pick *pick, const struct tt_dtype *from,
 		      struct tt_error *err)
@@ -198,7 +198,7 @@ static int plan_moves(struct cli_pick *pick, const struct tt_dtype *from,
 		return cli_error(err, -ENOMEM, "%s", tt_strerror(-ENOMEM));
 	for (size_t i = 0; i < leaves; i++) {
 		const struct tt_leaf *leaf = tt_dtype_leaf(to, i);
-		const struct tt_leaf *source = find_leaf(from, leaf->name);
+		const struct tt_leaf *source = cli_find_leaf(from, leaf->name);
 
 		if (!source)
 			return cli_error(err, TT_E_RANGE, "no field '%s'", leaf->name);

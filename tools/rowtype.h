@@ -20,6 +20,9 @@ int cli_rowtype_init(struct cli_rowtype *type, const struct tt_dtype *dtype,
 		     uint32_t rank, const uint64_t *shape, struct tt_error *err);
 void cli_rowtype_fini(struct cli_rowtype *type); /* accepts a zeroed one */
 
+/* The leaf of that name, or NULL. */
+const struct tt_leaf *cli_find_leaf(const struct tt_dtype *row, const char *name);
+
 /* A list as it stands in one line of CSV: 'a,"b,c"'.  Strings in one block. */
 struct cli_list {
 	char *text;

@@ -78,15 +78,29 @@ static void file_close(struct cli_source *source)
 
 static const struct cli_source_ops file_ops = { file_get, file_close };
 
-static int file_start(struct file_source *f)
+int cli_file_open(struct tt_file **file, struct tt_file_info *info, const char *path,
+		  struct tt_error *err)
 {
 	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	int rc;
+
+	opts.plain = opts.by_pread = true;
+	rc = tt_file_open(file, path, &opts, err);
+	if (rc == TT_OK)
+		rc = tt_file_info(*file, info, err);
+	if (rc < 0) {
+		tt_file_close(*file);
+		*file = NULL;
+	}
+	return rc;
+}
+
+static int file_start(struct file_source *f)
+{
 	struct tt_file_info info;
 	struct tt_error err;
 
-	opts.plain = opts.by_pread = true;
-	if (tt_file_open(&f->file, f->head.path, &opts, &err) < 0 ||
-	    tt_file_info(f->file, &info, &err) < 0 ||
+	if (cli_file_open(&f->file, &info, f->head.path, &err) < 0 ||
 	    cli_rowtype_init(&f->type, info.dtype, info.row_rank, info.row_shape, &err) <
 		    0)
 		return cli_fail_error(f->head.ctx, &err);

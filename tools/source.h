@@ -43,6 +43,11 @@ int cli_source_get(struct cli_source *source, uint64_t first, uint64_t max,
 		   const void **rows, uint64_t *count);
 void cli_source_close(struct cli_source *source); /* accepts NULL */
 
+/* A live file or .npy as it is now, whoever may be writing it, and what it is.  A code with err;
+ * *file is NULL after a failure. */
+int cli_file_open(struct tt_file **file, struct tt_file_info *info, const char *path,
+		  struct tt_error *err);
+
 int cli_file_source(struct cli_source **out, const struct cli_source *head);
 int cli_ring_source(struct cli_source **out, const struct cli_source *head, bool queued);
 int cli_archive_source(struct cli_source **out, const struct cli_source *head,

@@ -169,6 +169,13 @@ enum cli_next cli_tail_idle(struct cli_tail *tail, int64_t *slice_ns, int *statu
 	return ends(tail, status);
 }
 
+enum cli_next cli_tail_drained(struct cli_tail *tail, int64_t *slice_ns, int *status)
+{
+	if (!tail->follow)
+		tail->timeout_ns = 0;
+	return cli_tail_idle(tail, slice_ns, status);
+}
+
 void cli_tail_nap(int64_t ns)
 {
 	struct timespec pause = { ns / SECOND_NS, ns % SECOND_NS };

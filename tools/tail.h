@@ -68,6 +68,8 @@ bool cli_tail_waits(const struct cli_tail *tail);
 /* Nothing new: flush, save when it is time, look at signals and the time-out.  *slice_ns is how
  * long to wait before the next call. */
 enum cli_next cli_tail_idle(struct cli_tail *tail, int64_t *slice_ns, int *status);
+/* All rows that are there are written: without -f the end, else as cli_tail_idle(). */
+enum cli_next cli_tail_drained(struct cli_tail *tail, int64_t *slice_ns, int *status);
 /* While rows come without a pause: the same, but cheap and without waiting. */
 enum cli_next cli_tail_busy(struct cli_tail *tail, int *status);
 /* After the last row: what must follow it, and the position.  An exit status. */

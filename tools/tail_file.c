@@ -234,12 +234,7 @@ static int follow(struct tailed *t)
 
 		if (status || next != CLI_GO_ON)
 			return status;
-		if (!t->tail->follow) {
-			t->tail->timeout_ns = 0;
-			cli_tail_idle(t->tail, &slice_ns, &status);
-			return status;
-		}
-		if (cli_tail_idle(t->tail, &slice_ns, &status) != CLI_GO_ON)
+		if (cli_tail_drained(t->tail, &slice_ns, &status) != CLI_GO_ON)
 			return status;
 		status = wait_for_rows(t, slice_ns);
 		if (status == 0)

@@ -55,8 +55,13 @@ const char *cli_parse_long_double(const char *text, size_t len, long double *out
 /* IEEE 754 binary16. */
 double cli_half_to_double(uint16_t bits);
 
+/* What a hexadecimal digit stands for, or -1. */
+int cli_hex_digit(char c);
 /* Escapes: what is no text stands as \xNN. */
 size_t cli_escape_bytes(const unsigned char *in, size_t n, char *out);
+/* A value for a message: one line of printable text, cut when long; returns out. */
+#define CLI_SHOWN 104
+const char *cli_show(const char *text, size_t len, char out[CLI_SHOWN]);
 /* Into at most size bytes (NUL behind); SIZE_MAX when it does not fit. */
 size_t cli_unescape(const char *text, size_t len, unsigned char *out, size_t size);
 /* Length of the UTF-8 sequence at text that is one code point as RFC 3629 has it, or 0. */

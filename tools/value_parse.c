@@ -230,15 +230,6 @@ static const char *parse_str(const struct cli_value *value, const char *text, si
 	return wrong;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static const char *parse_void(const struct cli_value *value, const char *text, size_t len,
 			      void *out)
 {
@@ -251,7 +242,8 @@ static const char *parse_void(const struct cli_value *value, const char *text, s
 	if (len / 2 < value->size)
 		return "is too short: all bytes are needed";
 	for (size_t i = 0; i < value->size; i++) {
-		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+		int high = cli_hex_digit(text[2 * i]),
+		    low = cli_hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return "is not hexadecimal: two digits a byte";

@@ -7,6 +7,9 @@
 
 static const char hex[] = "0123456789abcdef";
 
+/* What of a value, and of its escaped form, a message shows. */
+enum { SHOWN = 48, SHOWN_ESCAPED = CLI_SHOWN - 4 };
+
 size_t cli_utf8_length(const unsigned char *text, size_t n)
 {
 	uint32_t code;
@@ -106,7 +109,25 @@ size_t cli_escape_bytes(const unsigned char *in, size_t n, char *out)
 	return (size_t)(at - out);
 }
 
-static int hex_value(char c)
+const char *cli_show(const char *text, size_t len, char out[CLI_SHOWN])
+{
+	char escaped[4 * SHOWN];
+	size_t n = cli_escape_bytes((const unsigned char *)text,
+				    len < SHOWN ? len : SHOWN, escaped);
+
+	if (n > SHOWN_ESCAPED)
+		n = SHOWN_ESCAPED;
+	memcpy(out, escaped, n);
+	out[n] = '\0';
+	for (char *c = out; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	if (len > SHOWN)
+		memcpy(out + n, "...", 4);
+	return out;
+}
+
+int cli_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -125,9 +146,10 @@ size_t cli_unescape(const char *text, size_t len, unsigned char *out, size_t siz
 		if (c == '\\' && i + 1 < len && text[i + 1] == '\\') {
 			i++;
 		} else if (c == '\\' && i + 3 < len && text[i + 1] == 'x' &&
-			   hex_value(text[i + 2]) >= 0 && hex_value(text[i + 3]) >= 0) {
-			c = (unsigned char)(hex_value(text[i + 2]) << 4 |
-					    hex_value(text[i + 3]));
+			   cli_hex_digit(text[i + 2]) >= 0 &&
+			   cli_hex_digit(text[i + 3]) >= 0) {
+			c = (unsigned char)(cli_hex_digit(text[i + 2]) << 4 |
+					    cli_hex_digit(text[i + 3]));
 			i += 3;
 		}
 		if (n == size)
