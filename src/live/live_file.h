@@ -201,6 +201,11 @@ int tti_live_bounds(const struct tti_live *live, uint64_t *start_out, uint64_t *
  * that fails); of a plain file the capacity. */
 uint64_t tti_live_end(const struct tti_live *live);
 
+/* Of a handle that is not mapped: live->end by a look at the file, which a peer may have cut or
+ * lengthened in place since; the handle then follows.  An error: it cannot be told now, as
+ * while the peer is at it. */
+int tti_live_look(struct tti_live *live, struct tt_error *err);
+
 bool tti_live_is_superseded(const struct tti_live *live);
 
 /* Copy rows [row, row + count) from 0 of the file, in C order, by pread: never a signal. */

@@ -316,6 +316,39 @@ int tti_live_open(struct tti_live *live, const struct tti_live_open *args,
 	return rc;
 }
 
+static bool is_same_file(const struct tti_live *live, const struct tti_live *now)
+{
+	return now->tail_words != 0 && now->data_off == live->data_off &&
+	       now->row_bytes == live->row_bytes &&
+	       tt_dtype_equal(now->npy.dtype, live->npy.dtype);
+}
+
+int tti_live_look(struct tti_live *live, struct tt_error *err)
+{
+	struct tti_live now = { .fd = live->fd, .path = live->path };
+	enum tti_tail_kind kind;
+	struct tti_tail tail = { 0 };
+	uint64_t start;
+	int rc = tti_live_bounds(live, &start, &live->end, NULL);
+
+	if (rc == TT_OK || live->map.addr)
+		return rc;
+	rc = inspect(&now, &kind, &tail, err);
+	if (rc == TT_OK && !is_same_file(live, &now))
+		rc = tti_fail(err, TT_E_DAMAGED, "%s: other rows were written over it",
+			      live->path);
+	if (rc == TT_OK) {
+		live->capacity = now.capacity;
+		live->file_bytes = now.file_bytes;
+		live->tail_off = now.tail_off;
+		live->tail_words = now.tail_words;
+		live->aligned = now.aligned;
+		live->end = now.end;
+	}
+	tti_npy_fini(&now.npy);
+	return rc;
+}
+
 void tti_live_close(struct tti_live *live)
 {
 	tti_map_close(&live->map);

@@ -8,25 +8,49 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/num.h"
 
-/* start and end of a tail that is not mapped: two reads must agree, or a misaligned word could
- * be seen half written. */
-static int pread_bounds(const struct tti_live *live, uint64_t out[2])
+/* All words of a tail that is not mapped: two reads must agree, or a misaligned word could be
+ * seen half written. */
+static int pread_words(const struct tti_live *live, uint64_t out[5])
 {
-	uint64_t again[2];
-	int rc = tti_pread_all(live->fd, out, 2 * sizeof(*out), live->tail_off);
+	uint64_t again[5];
+	size_t n = live->tail_words * sizeof(*out);
+	int rc = tti_pread_all(live->fd, out, n, live->tail_off);
 
 	for (int i = 0; rc == TT_OK && i < 1000; i++) {
-		rc = tti_pread_all(live->fd, again, sizeof(again), live->tail_off);
-		if (rc < 0 || memcmp(out, again, sizeof(again)) == 0)
+		rc = tti_pread_all(live->fd, again, n, live->tail_off);
+		if (rc < 0 || memcmp(out, again, n) == 0)
 			return rc;
-		memcpy(out, again, sizeof(again));
+		memcpy(out, again, n);
 	}
 	return rc;
+}
+
+/* start and end of such a tail.  Peers cut and lengthen files in place; what stands there then
+ * are rows, or words of the new tail: -ENODATA. */
+static int pread_bounds(const struct tti_live *live, uint64_t out[2])
+{
+	uint64_t words[5];
+	struct stat st;
+	int rc = pread_words(live, words);
+
+	if (rc < 0)
+		return rc;
+	if (fstat(live->fd, &st) < 0)
+		return -errno;
+	out[0] = words[0];
+	out[1] = words[1];
+	return (uint64_t)st.st_size == live->file_bytes &&
+			       words[live->tail_words - 2] == live->data_off &&
+			       (words[live->tail_words - 1] == TTI_TAIL_MAGIC ||
+				words[live->tail_words - 1] == TTI_TAIL_SUPERSEDED)
+		       ? TT_OK
+		       : -ENODATA;
 }
 
 static int load_bounds(const struct tti_live *live, uint64_t out[2])
@@ -47,7 +71,7 @@ int tti_live_bounds(const struct tti_live *live, uint64_t *start_out, uint64_t *
 	int rc = live->tail_words ? load_bounds(live, bounds) : TT_OK;
 
 	if (rc == -ENODATA)
-		return tti_fail(err, TT_E_DAMAGED, "%s: became shorter while it was open",
+		return tti_fail(err, TT_E_DAMAGED, "%s: was cut or lengthened while it was open",
 				live->path);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, live->path, "read of the tail");
@@ -67,7 +91,8 @@ uint64_t tti_live_end(const struct tti_live *live)
 
 	if (TTI_LIKELY(live->tail))
 		return tti_end_load(live->tail);
-	if (live->tail_words && pread_bounds(live, bounds) == TT_OK)
+	if (live->tail_words && pread_bounds(live, bounds) == TT_OK &&
+	    bounds[0] <= bounds[1] && bounds[1] <= live->capacity)
 		return bounds[1];
 	return live->end;
 }

@@ -242,7 +242,7 @@ static bool is_below(const struct tt_ring_reader *reader, uint64_t name)
 
 static bool has_rows(const struct tt_ring_reader *reader)
 {
-	const struct tti_ring_open *cur = reader->cur;
+	struct tti_ring_open *cur = reader->cur;
 
 	if (!cur)
 		return false;
@@ -276,8 +276,13 @@ static bool has_grown(struct tt_ring_reader *reader)
 /* 1 the place changed, 0 nothing newer. */
 static int move_on(struct tt_ring_reader *reader, struct tt_error *err)
 {
+	int rc;
+
 	if (!is_below(reader, reader->pos.file) && !has_grown(reader))
 		return 0;
+	rc = reader->cur ? tti_reader_is_sure(reader->cur, err) : 1;
+	if (rc <= 0)
+		return rc;
 	/* the last rows of a file are published before the next is named: having seen the
 	 * name, end is final */
 	if (has_rows(reader))
@@ -300,7 +305,7 @@ int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err)
 int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetch,
 		 struct tt_view *out, struct tt_pos *pos_out, struct tt_error *err)
 {
-	uint64_t start, from, to;
+	uint64_t start, end, from, to;
 	int rc;
 
 	*out = (struct tt_view){ 0 };
@@ -309,10 +314,12 @@ int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetc
 	rc = tti_reader_advance(reader, err);
 	if (rc <= 0)
 		return rc;
+	end = tti_reader_end(reader->cur);
+	if (end <= reader->pos.row) /* a peer took rows back meanwhile */
+		return 0;
 	start = prefetch ? tti_reader_start(reader->cur) : reader->pos.row;
 	from = reader->pos.row - tti_min_u64(prefetch, reader->pos.row - start);
-	to = reader->pos.row +
-	     tti_min_u64(count, tti_reader_end(reader->cur) - reader->pos.row);
+	to = reader->pos.row + tti_min_u64(count, end - reader->pos.row);
 	rc = tti_reader_view(reader->cur, from, to, out, err);
 	if (rc < 0)
 		return rc;

@@ -22,6 +22,7 @@ struct tti_ring_open {
 	unsigned char *shadow; /* NULL: mapped */
 	size_t shadow_bytes;
 	uint64_t have_from, have_to; /* rows that are in shadow */
+	int64_t unsure_ns; /* since when its end cannot be told, 0: it can */
 };
 
 struct tt_ring_reader {
@@ -46,7 +47,9 @@ void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file,
 void tti_reader_trim(struct tt_ring_reader *reader);
 
 /* Published rows of an open file now. */
-uint64_t tti_reader_end(const struct tti_ring_open *file);
+uint64_t tti_reader_end(struct tti_ring_open *file);
+/* 1: tti_reader_end() is what it was or became; 0: it cannot be told now; < 0: not for long. */
+int tti_reader_is_sure(struct tti_ring_open *file, struct tt_error *err);
 uint64_t tti_reader_start(const struct tti_ring_open *file);
 /* Rows [from, to) of an open file as a view; all of them are published. */
 int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,

@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include "base/clock.h"
 #include "base/num.h"
+
+#define UNSURE_NS INT64_C(1000000000) /* a peer that has not finished by then is dead */
 
 void tti_reader_close_file(struct tti_ring_open *file)
 {
@@ -137,11 +140,33 @@ uint64_t tti_reader_start(const struct tti_ring_open *file)
 	return tti_live_bounds(&file->live, &start, &end, NULL) == TT_OK ? start : 0;
 }
 
-uint64_t tti_reader_end(const struct tti_ring_open *file)
+uint64_t tti_reader_end(struct tti_ring_open *file)
 {
-	uint64_t end = tti_live_end(&file->live);
+	if (!file->shadow)
+		return tti_min_u64(tti_live_end(&file->live), file->live.capacity);
+	tti_live_look(&file->live, NULL); /* else what was seen last */
+	return tti_min_u64(file->live.end, file->shadow_bytes / file->live.row_bytes);
+}
 
-	return tti_min_u64(end, file->live.capacity);
+/* npyt cuts a file that leaves the queue by writing header, tail and size one after the other,
+ * and may die between. */
+int tti_reader_is_sure(struct tti_ring_open *file, struct tt_error *err)
+{
+	int64_t now = tti_clock_monotonic_ns();
+	int rc = file->shadow ? tti_live_look(&file->live, err) : TT_OK;
+
+	if (rc == TT_OK && file->shadow &&
+	    file->live.end > file->shadow_bytes / file->live.row_bytes)
+		rc = tti_fail(err, TT_E_CHANGED,
+			      "%s: was made longer in place: open the ring again",
+			      file->live.path);
+	if (rc == TT_OK) {
+		file->unsure_ns = 0;
+		return 1;
+	}
+	if (file->unsure_ns == 0)
+		file->unsure_ns = now;
+	return now - file->unsure_ns < UNSURE_NS ? 0 : rc;
 }
 
 static int fill_shadow(struct tti_ring_open *file, uint64_t from, uint64_t to,
