@@ -207,6 +207,25 @@ s=0
 "$ticktail" tail l --resume pos >out 2>words || s=$?
 is "lost rows are reported, exit 0" "$s $(grep -cE 'lost [0-9]+ rows' words) $(sed -n 2p out)" "0 1 12"
 
+# npyt makes the directory, then .lock, then the first file
+mkdir early
+exits 0 "an empty directory is waited for" "$ticktail" tail early -f --timeout 0.1
+follow early -f --from-start
+head -c 16 /dev/zero >early/.lock
+sleep 0.1
+"$ticktail" create early2 --rolling --dtype i4 --capacity 4 --keep 2 --exact
+put early2 0 9
+rm early2/.ticktail
+cp early2/*.npy early
+dd if=early2/.lock of=early/.lock conv=notrunc 2>/dev/null
+reaches "a ring is followed from before its first file" 11
+ends TERM
+is "with all its rows" "$s $(flat out)" "0 value 0 1 2 3 4 5 6 7 8 9 "
+head -c 16 /dev/zero >early/.lock
+rm early/*.npy
+exits 0 "a ring without a file counts for --timeout" "$ticktail" tail early -f --timeout 0.1
+exits 1 "without -f it is an error" "$ticktail" tail early
+
 # misaligned tails
 rm -f m.npy
 "$ticktail" create m.npy --dtype 'V17' --exact --capacity 3
