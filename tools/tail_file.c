@@ -213,6 +213,8 @@ static int wait_for_rows(struct tailed *t, int64_t slice_ns)
 			cli_tail_nap(1000000);
 		return reopen(t, true);
 	}
+	if (rc == TT_E_CHANGED)
+		return reopen(t, false);
 	if (rc == TT_E_UNSUPPORTED)
 		return cli_fail(
 			t->tail->ctx,
