@@ -13,6 +13,7 @@
 #include "archive/lzf.h"
 #include "archive/names.h"
 #include "base/error.h"
+#include "base/opts.h"
 
 struct notes {
 	FILE *f;
@@ -57,15 +58,16 @@ int tt_archive_open(struct tt_archive **out, const char *path,
 		    const struct tt_archive_open_opts *opts, struct tt_error *err)
 {
 	TTI_H5_QUIET;
-	const struct tt_archive_open_opts init = TT_ARCHIVE_OPEN_OPTS_INIT;
+	struct tt_archive_open_opts mine = TT_ARCHIVE_OPEN_OPTS_INIT;
 	struct tti_driver_opts driver = { 0 };
 	struct tt_archive *a;
 	int rc;
 
 	*out = NULL;
-	opts = opts ? opts : &init;
-	driver.apply_wait_ns = opts->apply_wait_ns;
-	driver.force_network_fs = opts->force_network_fs;
+	if (opts && !tti_take_opts(&mine, sizeof(mine), opts))
+		return tti_fail(err, TT_E_MISUSE, "%s: options of an unknown size", path);
+	driver.apply_wait_ns = mine.apply_wait_ns;
+	driver.force_network_fs = mine.force_network_fs;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", path);

@@ -8,4 +8,5 @@ libttbase_la_SOURCES += \
 	src/base/lock.c src/base/lock.h \
 	src/base/map.c src/base/map.h \
 	src/base/num.c src/base/num.h \
+	src/base/opts.h \
 	src/base/time.c

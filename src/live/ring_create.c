@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
+#include "base/opts.h"
 #include "live/ring_site.h"
 
 struct creation {
@@ -151,12 +152,14 @@ undo: /* the temporary directory is all that others can see */
 int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 		   const struct tt_ring_opts *opts, struct tt_error *err)
 {
-	struct creation creation = { .dtype = dtype, .opts = opts };
+	struct tt_ring_opts mine = TT_RING_OPTS_INIT;
+	struct creation creation = { .dtype = dtype, .opts = &mine };
 	int rc;
 
-	if (!opts || opts->struct_size != sizeof(*opts))
-		return tti_fail(err, TT_E_MISUSE, "%s: options are needed", dir);
-	rc = tti_ring_settings_from(&creation.settings, opts, err);
+	if (!opts || !tti_take_opts(&mine, sizeof(mine), opts))
+		return tti_fail(err, TT_E_MISUSE, "%s: options are needed, of this release",
+				dir);
+	rc = tti_ring_settings_from(&creation.settings, &mine, err);
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", dir);
 	rc = tti_site_find(&creation.site, dir, err);
@@ -236,18 +239,20 @@ static int set_locked(struct tti_ring *ring, const struct tt_ring_opts *opts,
 
 int tt_ring_set(const char *dir, const struct tt_ring_opts *opts, struct tt_error *err)
 {
+	struct tt_ring_opts mine = TT_RING_OPTS_INIT;
 	struct tti_ring_lock lock = { .fd = -1 };
 	struct tti_ring ring;
 	int rc;
 
-	if (!opts || opts->struct_size != sizeof(*opts))
-		return tti_fail(err, TT_E_MISUSE, "%s: options are needed", dir);
+	if (!opts || !tti_take_opts(&mine, sizeof(mine), opts))
+		return tti_fail(err, TT_E_MISUSE, "%s: options are needed, of this release",
+				dir);
 	rc = tti_ring_open(&ring, dir, true, err);
 	if (rc < 0)
 		return rc;
 	rc = tti_ring_lock(&lock, &ring, TTI_LOCK_WRITER, err);
 	if (rc == TT_OK)
-		rc = set_locked(&ring, opts, err);
+		rc = set_locked(&ring, &mine, err);
 	tti_ring_unlock(&lock);
 	tti_ring_close(&ring);
 	return rc;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
+#include "base/opts.h"
 
 static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out)
 {
@@ -258,13 +259,12 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 static int take_options(struct tt_ring_writer *writer, const struct tt_ring_writer_opts *opts,
 			struct tt_error *err)
 {
-	static const struct tt_ring_writer_opts defaults = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer_opts mine = TT_RING_WRITER_OPTS_INIT;
 
-	if (!opts)
-		opts = &defaults;
-	if (opts->struct_size != sizeof(*opts))
+	if (opts && !tti_take_opts(&mine, sizeof(mine), opts))
 		return tti_fail(err, TT_E_MISUSE, "%s: options of an unknown size",
 				writer->ring.path);
+	opts = &mine;
 	writer->clean = opts->clean_rows;
 	writer->wake_never = opts->wake_us == TT_WAKE_NEVER;
 	writer->sync_ms = opts->sync_ms;

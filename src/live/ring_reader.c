@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/opts.h"
 
 int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
 		     struct tt_error *err)
@@ -376,17 +377,18 @@ static int find_rows(struct tt_ring_reader *reader, struct tt_error *err)
 int tt_ring_reader_open(struct tt_ring_reader **out, const char *dir,
 			const struct tt_ring_reader_opts *opts, struct tt_error *err)
 {
+	struct tt_ring_reader_opts mine = TT_RING_READER_OPTS_INIT;
 	struct tt_ring_reader *reader;
 	int rc;
 
 	*out = NULL;
-	if (opts && opts->struct_size != sizeof(*opts))
+	if (opts && !tti_take_opts(&mine, sizeof(mine), opts))
 		return tti_fail(err, TT_E_MISUSE, "%s: options of an unknown size", dir);
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return tti_fail_sys(err, -ENOMEM, dir, NULL);
-	reader->queued_only = opts && opts->queued_only;
-	reader->seal_only = opts && opts->seal_only;
+	reader->queued_only = mine.queued_only;
+	reader->seal_only = mine.seal_only;
 	reader->looked_ns = tti_clock_monotonic_ns();
 	rc = tti_ring_open(&reader->ring, dir, false, err);
 	if (rc == TT_OK)

@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "base/opts.h"
 
 START_TEST(text_that_fits_is_kept_whole)
 {
@@ -175,6 +176,28 @@ START_TEST(lock_is_seen_and_dies_with_its_holder)
 }
 END_TEST
 
+/* A program built against an older header, this one, and a newer one. */
+START_TEST(options_of_older_programs_keep_defaults)
+{
+	struct opts {
+		size_t struct_size;
+		int first, later;
+	} mine = { sizeof(mine), 1, 2 }, theirs = { offsetof(struct opts, later), 7, 9 };
+
+	ck_assert(tti_take_opts(&mine, sizeof(mine), &theirs));
+	ck_assert_uint_eq(mine.struct_size, sizeof(mine));
+	ck_assert_int_eq(mine.first, 7);
+	ck_assert_int_eq(mine.later, 2);
+	theirs.struct_size = sizeof(theirs);
+	ck_assert(tti_take_opts(&mine, sizeof(mine), &theirs));
+	ck_assert_int_eq(mine.later, 9);
+	theirs.struct_size++;
+	ck_assert(!tti_take_opts(&mine, sizeof(mine), &theirs));
+	theirs.struct_size = 0;
+	ck_assert(!tti_take_opts(&mine, sizeof(mine), &theirs));
+}
+END_TEST
+
 START_TEST(empty_map_is_legal_and_closing_twice_too)
 {
 	tti_auto_fd fd = open("map", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -209,6 +232,7 @@ int main(void)
 	tcase_add_test(files, put_is_whole_or_not_there);
 	tcase_add_test(files, only_regular_files_are_opened);
 	tcase_add_test(files, lock_is_seen_and_dies_with_its_holder);
+	tcase_add_test(pure, options_of_older_programs_keep_defaults);
 	tcase_add_test(files, empty_map_is_legal_and_closing_twice_too);
 	suite_add_tcase(suite, pure);
 	suite_add_tcase(suite, files);
