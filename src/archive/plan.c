@@ -64,7 +64,8 @@ static int check_committed(const struct tti_plan_input *input, const char *name,
 
 	if (at == TTI_NO_VERSION)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: there is no version '%s' to build on",
+				"%s: there is no version '%s' to build on; name "
+				"another with --parent",
 				tti_driver_path(input->driver), name);
 	if (!input->versions->items[at].committed)
 		return tti_fail(err, TT_E_RANGE,
