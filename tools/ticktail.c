@@ -35,9 +35,11 @@ static int print_help(const struct cli_ctx *ctx)
 	cli_out_printf(&out, "\noptions of every command:\n");
 	for (const struct cli_option *o = cli_common_options; o->name; o++)
 		cli_help_option(&out, o);
-	cli_out_printf(&out,
-		       "\n'ticktail COMMAND --help' tells more.  Exit status: 0 done, 1 "
-		       "failed, 2 wrong usage,\n3 damage found.\n");
+	cli_out_printf(
+		&out,
+		"\n'ticktail COMMAND --help' tells more; ticktail(7) how a store is run "
+		"day by day.\nExit status: 0 done, 1 failed, 2 wrong usage, 3 "
+		"damage found.\n");
 	return cli_out_close(&out);
 }
 
