@@ -17,7 +17,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/ticktail-demo.XXXXXX") || exit 1
 tail_pid=
 keep=${TT_DEMO_KEEP:-}
 trap 'over $?' EXIT
-trap 'exit 130' INT TERM HUP
+trap 'exit 130' INT TERM HUP PIPE
 
 over() {
 	[ -z "$tail_pid" ] || kill "$tail_pid" 2>/dev/null
