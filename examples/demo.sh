@@ -22,7 +22,7 @@ trap 'exit 130' INT TERM HUP PIPE
 over() {
 	[ -z "$tail_pid" ] || kill "$tail_pid" 2>/dev/null
 	[ -d "$dir" ] || return
-	if [ -n "$keep" ] || [ "$1" != 0 ]; then
+	if [ -n "$keep" ] || { [ "$1" != 0 ] && [ "$1" != 130 ]; }; then
 		echo "The files of this demo are in $dir"
 	else
 		rm -rf "$dir"
