@@ -11,7 +11,7 @@ set -u
 export LC_ALL=C
 
 [ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: demo.sh TICKTAIL [FILE.csv]" >&2; exit 2; }
-ticktail=$1
+ticktail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 csv=${2:-}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ticktail-demo.XXXXXX") || exit 1
 tail_pid=
