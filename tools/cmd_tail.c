@@ -149,6 +149,7 @@ static int run(struct cli_ctx *ctx)
 		status = closed = cli_tail_stop(&tail);
 	if (tail.writer_open)
 		cli_writer_close(&tail.writer);
+	tt_file_close(tail.left);
 	cli_pick_fini(&tail.pick);
 	cli_rowtype_fini(&tail.type);
 	free(tail.picked);

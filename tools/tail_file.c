@@ -153,26 +153,50 @@ static int drain(struct tailed *t, enum cli_next *next)
 	return status;
 }
 
-/* Another file, or the same grown: open what the path names now.  CLI_TAIL_AGAIN as above. */
+static void say_replaced(const struct cli_tail *tail)
+{
+	cli_fail(tail->ctx, "%s: was replaced by another file; reading it from its start",
+		 tail->path);
+}
+
+/* Another file, or the same grown: open what the path names now.  The old one is kept open
+ * until then, so that its inode number is not given to another file.  CLI_TAIL_AGAIN as
+ * above. */
 static int reopen(struct tailed *t, bool grown)
 {
-	struct stat old = t->st;
+	struct tt_file *old = t->file;
+	struct stat old_st = t->st;
 	int status;
 
-	tt_file_close(t->file);
 	t->file = NULL;
 	status = open_file(t);
-	if (status)
+	if (status == CLI_TAIL_AGAIN) {
+		t->tail->left = old;
+		t->tail->left_st = old_st;
 		return status;
+	}
+	tt_file_close(old);
 	/* a grower that died before its rename left the same file: go on in it */
-	if (!grown && !same_file(&old, &t->st)) {
-		cli_fail(t->tail->ctx,
-			 "%s: was replaced by another file; reading it from its "
-			 "start",
-			 t->tail->path);
+	if (status == 0 && !grown && !same_file(&old_st, &t->st)) {
+		say_replaced(t->tail);
 		t->row = t->info.start;
 	}
-	return 0;
+	return status;
+}
+
+/* After a time without a file at the path. */
+static void come_back(struct tailed *t)
+{
+	struct cli_tail *tail = t->tail;
+
+	if (tail->left && same_file(&tail->left_st, &t->st)) {
+		t->row = tail->position.row;
+	} else {
+		say_replaced(tail);
+		t->row = t->info.start;
+	}
+	tt_file_close(tail->left);
+	tail->left = NULL;
 }
 
 /* A plain file changes only by being replaced or adopted, which moves its end. */
@@ -213,6 +237,7 @@ static int wait_for_rows(struct tailed *t, int64_t slice_ns)
 			cli_tail_nap(1000000);
 		return reopen(t, true);
 	}
+	/* the wait may be the first to see that the path names another file */
 	if (rc == TT_E_CHANGED)
 		return reopen(t, false);
 	if (rc == TT_E_UNSUPPORTED)
@@ -252,7 +277,7 @@ int cli_tail_file(struct cli_tail *tail, bool again)
 	int status = open_file(&t);
 
 	if (status == 0 && again)
-		t.row = t.info.start;
+		come_back(&t);
 	else if (status == 0)
 		status = first_row(&t);
 	if (status == 0) {

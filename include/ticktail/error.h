@@ -33,7 +33,7 @@ enum {
 	TT_E_SUPERSEDED = -5008, /* the file was replaced by a copy; open the path again */
 	TT_E_TORN = -5009,	 /* rows kept changing while they were read */
 	TT_E_TIMEOUT = -5010,	 /* the time allowed has passed */
-	TT_E_CHANGED = -5011,	 /* a source changed while it was being archived */
+	TT_E_CHANGED = -5011,	 /* another file stands in its place, or a source changed */
 	TT_E_UNSUPPORTED = -5012, /* legal, but not something this build or file can do */
 	TT_E_MISUSE = -5013,	 /* a call that the handle does not allow */
 };

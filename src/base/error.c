@@ -85,7 +85,7 @@ static const char *const own_texts[] = {
 	[-5001 - TT_E_SUPERSEDED] = "replaced by a newer copy",
 	[-5001 - TT_E_TORN] = "rows kept changing while they were read",
 	[-5001 - TT_E_TIMEOUT] = "timed out",
-	[-5001 - TT_E_CHANGED] = "changed while it was being archived",
+	[-5001 - TT_E_CHANGED] = "changed or was replaced meanwhile",
 	[-5001 - TT_E_UNSUPPORTED] = "not supported",
 	[-5001 - TT_E_MISUSE] = "call not allowed here",
 };
