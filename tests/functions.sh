@@ -15,7 +15,10 @@ tt_count=0
 tt_bad=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/ticktail-test.XXXXXX") || exit 99
 cleanup_fn() { :; }	# a test may give its own
-trap 'cleanup_fn; chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"' EXIT
+# A background job killed right after its fork still has these traps; only the script itself
+# may clean up ($$ is the script's number in a job too).
+is_script() { [ "$(exec sh -c 'echo $PPID')" = $$ ]; }
+trap 'is_script && { cleanup_fn; chmod -R u+rwX "$work" 2>/dev/null; rm -rf "$work"; }' EXIT
 trap 'exit 99' INT TERM HUP
 
 note() { printf '%s\n' "$*" | sed 's/^/# /'; }
