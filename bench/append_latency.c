@@ -38,9 +38,11 @@ struct run {
 	struct bench_hist *hist; /* NULL: the whole run is timed, not each step */
 };
 
-typedef uint64_t step_fn(struct run *run, struct tt_file *file, struct tick *place, uint64_t i);
+typedef uint64_t step_fn(struct run *run, struct tt_file *file, struct tick *place,
+			 uint64_t i);
 
-static uint64_t step_limit(struct run *run, struct tt_file *file, struct tick *place, uint64_t i)
+static uint64_t step_limit(struct run *run, struct tt_file *file, struct tick *place,
+			   uint64_t i)
 {
 	(void)file;
 	memcpy(&place[i], &run->batch[i % BATCH], sizeof(struct tick));
@@ -48,8 +50,8 @@ static uint64_t step_limit(struct run *run, struct tt_file *file, struct tick *p
 	return 1;
 }
 
-static uint64_t step_limit_batch(struct run *run, struct tt_file *file, struct tick *place,
-				 uint64_t i)
+static uint64_t step_limit_batch(struct run *run, struct tt_file *file,
+				 struct tick *place, uint64_t i)
 {
 	(void)file;
 	memcpy(&place[i], run->batch, sizeof(run->batch));
@@ -57,20 +59,23 @@ static uint64_t step_limit_batch(struct run *run, struct tt_file *file, struct t
 	return BATCH;
 }
 
-static uint64_t step_append(struct run *run, struct tt_file *file, struct tick *place, uint64_t i)
+static uint64_t step_append(struct run *run, struct tt_file *file, struct tick *place,
+			    uint64_t i)
 {
 	(void)place;
 	return tt_file_append(file, &run->batch[i % BATCH], 1) == 0;
 }
 
-static uint64_t step_batch(struct run *run, struct tt_file *file, struct tick *place, uint64_t i)
+static uint64_t step_batch(struct run *run, struct tt_file *file, struct tick *place,
+			   uint64_t i)
 {
 	(void)place;
 	(void)i;
 	return tt_file_append(file, run->batch, BATCH) == 0 ? BATCH : 0;
 }
 
-static uint64_t step_reserve(struct run *run, struct tt_file *file, struct tick *place, uint64_t i)
+static uint64_t step_reserve(struct run *run, struct tt_file *file, struct tick *place,
+			     uint64_t i)
 {
 	struct tick *tick = tt_file_reserve(file, 1);
 
@@ -161,7 +166,8 @@ static void compare(struct run *run, const char *name, step_fn *ours, step_fn *l
 	x = bench_median(a.ns, REPETITIONS);
 	y = bench_median(b.ns, REPETITIONS);
 	bench_begin("append_latency", name);
-	printf(",\"rows\":%" PRIu64 ",\"row_bytes\":%zu,\"repetitions\":%d,\"ns_per_row\":%.2f,"
+	printf(",\"rows\":%" PRIu64
+	       ",\"row_bytes\":%zu,\"repetitions\":%d,\"ns_per_row\":%.2f,"
 	       "\"limit_ns_per_row\":%.2f,\"ratio\":%.2f,\"goal\":%.2f",
 	       run->rows, sizeof(struct tick), REPETITIONS, x, y, x / y, goal);
 	bench_quantiles("step_ns_with_clock", &a.hist);

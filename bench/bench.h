@@ -97,7 +97,8 @@ static inline void bench_cpu(char *out, size_t size)
 		char *colon = strchr(line, ':');
 
 		if (strncmp(line, "model name", 10) == 0 && colon) {
-			snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n\""), colon + 2);
+			snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n\""),
+				 colon + 2);
 			break;
 		}
 	}

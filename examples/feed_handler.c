@@ -49,8 +49,8 @@ static int open_ring(struct tt_ring_writer **out, const char *dir, struct tt_err
 	/* a ring that was there may have rows of another type: ours would be garbage in it */
 	if (rc == 0 && !tt_dtype_equal(tt_ring_writer_dtype(*out), dtype)) {
 		rc = err->code = TT_E_MISMATCH;
-		snprintf(err->text, sizeof(err->text), "%s: rows of %.300s are no ticks", dir,
-			 tt_dtype_descr(tt_ring_writer_dtype(*out)));
+		snprintf(err->text, sizeof(err->text), "%s: rows of %.300s are no ticks",
+			 dir, tt_dtype_descr(tt_ring_writer_dtype(*out)));
 		tt_ring_writer_close(*out);
 	}
 	tt_dtype_unref(dtype);
@@ -92,7 +92,8 @@ static int feed(struct tt_ring_writer *writer, uint64_t total, struct tt_error *
 		if (rc < 0)
 			return rc;
 		done += got;
-		if (done % 1024 < got) { /* a real loop does this whenever the feed is quiet */
+		/* a real loop does this whenever the feed is quiet */
+		if (done % 1024 < got) {
 			rc = tt_ring_writer_idle(writer, err);
 			if (rc < 0)
 				return rc;

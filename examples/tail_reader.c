@@ -23,8 +23,8 @@ static void print(const struct tt_view *view)
 	const struct tick *tick = view->rows;
 
 	for (uint64_t i = 0; i < view->count; i++)
-		printf("%" PRId64 ",%" PRId32 ",%" PRId32 ",%.2f,%u\n", tick[i].ts, tick[i].sym,
-		       tick[i].qty, tick[i].px, tick[i].flags);
+		printf("%" PRId64 ",%" PRId32 ",%" PRId32 ",%.2f,%u\n", tick[i].ts,
+		       tick[i].sym, tick[i].qty, tick[i].px, tick[i].flags);
 }
 
 /* Until the time is over: 0, or an error. */
@@ -67,7 +67,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (rc == 0) {
-		rc = tail(reader, argc == 3 ? strtoll(argv[2], NULL, 10) * 1000000000 : -1, &err);
+		rc = tail(reader,
+			  argc == 3 ? strtoll(argv[2], NULL, 10) * 1000000000 : -1, &err);
 		tt_ring_reader_close(reader);
 	}
 	if (rc < 0)

@@ -151,10 +151,11 @@ int cli_columns_init(struct cli_columns *columns, const struct tt_dtype *row,
 	for (size_t i = 0; i < leaves; i++)
 		total += tt_dtype_leaf(row, i)->count;
 	if (total > COLUMNS_MAX)
-		return cli_error(err, TT_E_UNSUPPORTED,
-				 "%zu columns, at most %zu are possible: take --format npy "
-				 "or raw, or fewer --fields",
-				 total, COLUMNS_MAX);
+		return cli_error(
+			err, TT_E_UNSUPPORTED,
+			"%zu columns, at most %zu are possible: take --format npy "
+			"or raw, or fewer --fields",
+			total, COLUMNS_MAX);
 	columns->values = calloc(leaves ? leaves : 1, sizeof(*columns->values));
 	columns->items = calloc(total ? total : 1, sizeof(*columns->items));
 	if (!columns->values || !columns->items)

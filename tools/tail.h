@@ -38,9 +38,9 @@ struct cli_tail {
 	struct cli_position written;  /* behind the rows that have left us */
 	bool moved;		      /* since it was saved */
 	bool ended;		      /* no more rows will be written */
-	struct tt_file *left;	      /* the single file that is gone from the path, or NULL */
+	struct tt_file *left; /* the single file that is gone from the path, or NULL */
 	struct stat left_st;
-	int64_t saved_ns, row_ns;     /* monotonic: last save, last row (or the start) */
+	int64_t saved_ns, row_ns; /* monotonic: last save, last row (or the start) */
 
 	struct cli_out out;
 	bool out_open;

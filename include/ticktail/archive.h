@@ -29,7 +29,10 @@ struct tt_archive_open_opts {
 	bool force_network_fs;
 };
 #define TT_ARCHIVE_OPEN_OPTS_INIT \
-	{ .struct_size = sizeof(struct tt_archive_open_opts), .apply_wait_ns = 1000000000 }
+	{ \
+		.struct_size = sizeof(struct tt_archive_open_opts), \
+		.apply_wait_ns = 1000000000 \
+	}
 
 /* Open for reading; a pending journal is applied first where that is allowed, else read
  * through.  Errors: TT_E_FORMAT (no HDF5, no _version_data, data_version 2, 3 or above 4),
@@ -42,14 +45,14 @@ TT_API const char *tt_archive_notes(const struct tt_archive *archive);
 
 struct tt_archive_version {
 	const char *name;
-	const char *prev; /* NULL: no parent */
+	const char *prev;      /* NULL: no parent */
 	const char *timestamp; /* as stored: YYYY-MM-DD HH:MM:SS.ffffff+0000 */
 	bool committed, current;
 };
 /* Oldest first by the prev chain and timestamp; strings live as long as the archive. */
 TT_API size_t tt_archive_version_count(const struct tt_archive *archive);
-TT_API const struct tt_archive_version *tt_archive_version(const struct tt_archive *archive,
-							   size_t i);
+TT_API const struct tt_archive_version *tt_archive_version(
+	const struct tt_archive *archive, size_t i);
 /* name NULL: the current version.  TT_E_RANGE naming it when there is none such or it is not
  * committed. */
 TT_API int tt_archive_find_version(const struct tt_archive *archive, const char *name,
@@ -60,8 +63,9 @@ TT_API int tt_archive_version_as_of(const struct tt_archive *archive, int64_t t_
 
 /* Names of the datasets of a version, bytewise ascending; malloc'ed array of malloc'ed
  * strings, freed by tt_archive_free_names(). */
-TT_API int tt_archive_datasets(struct tt_archive *archive, size_t version, char ***names_out,
-			       size_t *count_out, struct tt_error *err);
+TT_API int tt_archive_datasets(struct tt_archive *archive, size_t version,
+			       char ***names_out, size_t *count_out,
+			       struct tt_error *err);
 TT_API void tt_archive_free_names(char **names, size_t count);
 
 /* ---- Reading a dataset of a version ---- */
@@ -74,12 +78,12 @@ struct tt_dataset_info {
 	const struct tt_dtype *dtype;
 	uint32_t rank;
 	const uint64_t *shape, *chunk;
-	uint64_t chunks; /* mapped ones */
+	uint64_t chunks;    /* mapped ones */
 	uint64_t row_bytes; /* dtype size x product(shape[1:]) */
 	bool vlen_strings; /* variable-length strings: listed, but not readable as rows */
 };
-TT_API int tt_dataset_open(struct tt_dataset **out, struct tt_archive *archive, size_t version,
-			   const char *name, struct tt_error *err);
+TT_API int tt_dataset_open(struct tt_dataset **out, struct tt_archive *archive,
+			   size_t version, const char *name, struct tt_error *err);
 TT_API void tt_dataset_close(struct tt_dataset *dataset);
 TT_API const struct tt_dataset_info *tt_dataset_info(const struct tt_dataset *dataset);
 /* Rows [first, first + count) of axis 0 in C order; chunks that are not mapped give the fill
@@ -95,18 +99,19 @@ struct tt_archive_job {
 	size_t struct_size;
 	const char *const *sources; /* rings, live files, plain .npy files */
 	size_t source_count;
-	const char *dataset;   /* template with strftime fields and {name}; NULL: the default */
-	const char *version;   /* NULL: the UTC time */
+	const char *
+		dataset; /* template with strftime fields and {name}; NULL: the default */
+	const char *version;	     /* NULL: the UTC time */
 	const int64_t *timestamp_ns; /* NULL: now */
-	const char *parent;    /* NULL: the current version */
-	uint64_t chunk_rows;   /* 0: the default rule (docs/FORMAT.md) */
+	const char *parent;	     /* NULL: the current version */
+	uint64_t chunk_rows;	     /* 0: the default rule (docs/FORMAT.md) */
 	enum tt_archive_filter filter;
 	int gzip_level;
 	bool shuffle;
-	unsigned threads;      /* hashers; 0: one a core */
+	unsigned threads; /* hashers; 0: one a core */
 	enum tt_archive_io io;
-	bool seal;	       /* ask the rings to seal first */
-	bool delete_archived;  /* remove files that are archived, re-read and out of the queue */
+	bool seal;	      /* ask the rings to seal first */
+	bool delete_archived; /* remove files that are archived, re-read and out of the queue */
 	int64_t seal_timeout_ns;
 	int64_t apply_wait_ns;
 	bool force_network_fs;
@@ -118,8 +123,10 @@ struct tt_archive_job {
 	void *ctx;
 };
 #define TT_ARCHIVE_JOB_INIT \
-	{ .struct_size = sizeof(struct tt_archive_job), .gzip_level = 1, \
-	  .seal_timeout_ns = 10000000000, .apply_wait_ns = 1000000000 }
+	{ \
+		.struct_size = sizeof(struct tt_archive_job), .gzip_level = 1, \
+		.seal_timeout_ns = 10000000000, .apply_wait_ns = 1000000000 \
+	}
 
 struct tt_archive_result {
 	char version[1024]; /* "" when there was nothing new */
@@ -138,7 +145,8 @@ TT_API int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 
 /* true when every row of the ring's file is archived in the current version or its parents. */
 TT_API int tt_archive_holds(struct tt_archive *archive, const char *ring_dir,
-			    const struct tt_ring_file *file, bool *out, struct tt_error *err);
+			    const struct tt_ring_file *file, bool *out,
+			    struct tt_error *err);
 
 /* TT_OK when rows of this dtype can be archived, else TT_E_DTYPE with the reason. */
 TT_API int tt_archive_accepts(const struct tt_dtype *dtype, struct tt_error *err);

@@ -88,8 +88,8 @@ TT_API bool tt_dtype_is_aligned(const struct tt_dtype *dtype);
 
 /* The node itself, for those who translate types (HDF5): */
 struct tt_field {
-	const char *name; /* UTF-8 */
-	const char *title; /* NULL for none */
+	const char *name;	      /* UTF-8 */
+	const char *title;	      /* NULL for none */
 	const struct tt_dtype *dtype; /* a sub-array field has a sub-array dtype */
 	size_t offset;
 };
@@ -115,14 +115,15 @@ struct tt_leaf {
 	uint32_t rank; /* 0: a single element */
 	const uint64_t *shape;
 	uint64_t count; /* product of shape, 1 for a single element */
-	size_t size; /* bytes of one element */
-	size_t offset; /* of the first element, in the row */
+	size_t size;	/* bytes of one element */
+	size_t offset;	/* of the first element, in the row */
 };
 TT_API size_t tt_dtype_leaf_count(const struct tt_dtype *dtype);
 TT_API const struct tt_leaf *tt_dtype_leaf(const struct tt_dtype *dtype, size_t i);
 
 /* Zero the padding bytes of count rows. */
-TT_API void tt_dtype_clear_padding(const struct tt_dtype *dtype, void *rows, size_t count);
+TT_API void tt_dtype_clear_padding(const struct tt_dtype *dtype, void *rows,
+				   size_t count);
 TT_API bool tt_dtype_has_padding(const struct tt_dtype *dtype);
 
 #ifdef __cplusplus

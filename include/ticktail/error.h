@@ -23,19 +23,20 @@ extern "C" {
 
 enum {
 	TT_OK = 0,
-	TT_E_DAMAGED = -5001,	 /* a file breaks an invariant of its format */
-	TT_E_FORMAT = -5002,	 /* not a file of the expected format, or one not supported */
-	TT_E_DTYPE = -5003,	 /* an element type that is unknown or refused */
-	TT_E_FULL = -5004,	 /* no room for the rows; none of them was appended */
-	TT_E_BUSY = -5005,	 /* another process holds the writer lock */
-	TT_E_RANGE = -5006,	 /* an index, count or size outside what is possible */
-	TT_E_MISMATCH = -5007,	 /* it exists, with another type, capacity or content */
-	TT_E_SUPERSEDED = -5008, /* the file was replaced by a copy; open the path again */
-	TT_E_TORN = -5009,	 /* rows kept changing while they were read */
-	TT_E_TIMEOUT = -5010,	 /* the time allowed has passed */
-	TT_E_CHANGED = -5011,	 /* another file stands in its place, or a source changed */
+	TT_E_DAMAGED = -5001, /* a file breaks an invariant of its format */
+	TT_E_FORMAT = -5002, /* not a file of the expected format, or one not supported */
+	TT_E_DTYPE = -5003,  /* an element type that is unknown or refused */
+	TT_E_FULL = -5004,   /* no room for the rows; none of them was appended */
+	TT_E_BUSY = -5005,   /* another process holds the writer lock */
+	TT_E_RANGE = -5006,  /* an index, count or size outside what is possible */
+	TT_E_MISMATCH = -5007, /* it exists, with another type, capacity or content */
+	TT_E_SUPERSEDED =
+		-5008,	      /* the file was replaced by a copy; open the path again */
+	TT_E_TORN = -5009,    /* rows kept changing while they were read */
+	TT_E_TIMEOUT = -5010, /* the time allowed has passed */
+	TT_E_CHANGED = -5011, /* another file stands in its place, or a source changed */
 	TT_E_UNSUPPORTED = -5012, /* legal, but not something this build or file can do */
-	TT_E_MISUSE = -5013,	 /* a call that the handle does not allow */
+	TT_E_MISUSE = -5013,	  /* a call that the handle does not allow */
 };
 
 /* Long texts end in "...". */

@@ -23,7 +23,7 @@ struct tt_npy_header {
 	bool fortran_order;
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK];
-	uint64_t data_off; /* bytes before the data */
+	uint64_t data_off;  /* bytes before the data */
 	uint64_t row_bytes; /* itemsize x product(shape[1:]) */
 	/* The first extent stands in a column of its own, as in live files: behind the rows
 	 * there may be a tail that says which of them are valid. */
@@ -32,8 +32,8 @@ struct tt_npy_header {
 
 /* Bytes before the data, from the first n bytes (TT_NPY_PREFIX, or fewer in a shorter file).
  * name stands in messages.  TT_E_FORMAT: no .npy file, or of an unknown version. */
-TT_API int tt_npy_header_length(const void *prefix, size_t n, const char *name, uint64_t *out,
-				struct tt_error *err);
+TT_API int tt_npy_header_length(const void *prefix, size_t n, const char *name,
+				uint64_t *out, struct tt_error *err);
 /* Parse a whole header of exactly tt_npy_header_length() bytes; on success the caller calls
  * tt_npy_header_fini().  Errors: TT_E_FORMAT, TT_E_DTYPE, TT_E_DAMAGED, -ENOMEM. */
 TT_API int tt_npy_header_parse(struct tt_npy_header *out, const void *bytes, size_t n,
@@ -43,7 +43,8 @@ TT_API void tt_npy_header_fini(struct tt_npy_header *header);
 /* The header that np.save writes for an array in C order, byte for byte.  *out is malloc'ed,
  * the caller frees it. */
 TT_API int tt_npy_header_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
-				uint32_t rank, const uint64_t *shape, struct tt_error *err);
+				uint32_t rank, const uint64_t *shape,
+				struct tt_error *err);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,10 @@ struct tt_ring_opts {
 	uint32_t tail_words; /* 0 or 5; 4: files that npyt 0.3.x can read */
 };
 #define TT_RING_OPTS_INIT \
-	{ .struct_size = sizeof(struct tt_ring_opts), .sync_ms = TT_SYNC_DEFAULT, .roll_at_s = -1 }
+	{ \
+		.struct_size = sizeof(struct tt_ring_opts), .sync_ms = TT_SYNC_DEFAULT, \
+		.roll_at_s = -1 \
+	}
 
 /* Make dir, its manifest, its settings file and its first, empty file; all or nothing.
  * Errors: -EEXIST, TT_E_RANGE, -ENOSPC, ... */
@@ -51,7 +54,8 @@ TT_API int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 			  const struct tt_ring_opts *opts, struct tt_error *err);
 /* Replace the settings of an existing ring (needs the writer lock; keep may only rise).
  * capacity, keep and tail_words 0 leave them as they are; the row shape is not looked at. */
-TT_API int tt_ring_set(const char *dir, const struct tt_ring_opts *opts, struct tt_error *err);
+TT_API int tt_ring_set(const char *dir, const struct tt_ring_opts *opts,
+		       struct tt_error *err);
 
 struct tt_pos {
 	uint64_t file; /* name */
@@ -72,11 +76,12 @@ struct tt_ring_info {
 	uint32_t row_rank;
 	uint64_t row_shape[TT_MAX_RANK];
 	uint64_t row_bytes, capacity, keep, rows;
-	int64_t writer_pid; /* 0 none, -1 not known */
+	int64_t writer_pid;  /* 0 none, -1 not known */
 	uint8_t ring_id[16]; /* all zero: a foreign ring (npyt's) */
 	bool foreign;
 	struct tt_ring_opts opts; /* as stored; defaults in a foreign ring */
-	struct tt_ring_file *files; /* ascending by name; files not yet published left out */
+	struct tt_ring_file
+		*files; /* ascending by name; files not yet published left out */
 	size_t file_count;
 };
 TT_API int tt_ring_info(const char *dir, struct tt_ring_info *out, struct tt_error *err);
@@ -98,12 +103,16 @@ struct tt_ring_writer_opts {
 	bool force_network_fs;
 };
 #define TT_RING_WRITER_OPTS_INIT \
-	{ .struct_size = sizeof(struct tt_ring_writer_opts), .sync_ms = INT64_MIN, .wake_us = 250 }
+	{ \
+		.struct_size = sizeof(struct tt_ring_writer_opts), .sync_ms = INT64_MIN, \
+		.wake_us = 250 \
+	}
 
 /* Take the writer lock and finish what a dead writer left half done; what was repaired can be
  * asked by tt_ring_writer_repaired().  Errors: TT_E_BUSY with the pid, TT_E_DAMAGED, ... */
 TT_API int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
-			       const struct tt_ring_writer_opts *opts, struct tt_error *err);
+			       const struct tt_ring_writer_opts *opts,
+			       struct tt_error *err);
 TT_API void tt_ring_writer_close(struct tt_ring_writer *writer);
 /* Words on what the open repaired, "" for nothing. */
 TT_API const char *tt_ring_writer_repaired(const struct tt_ring_writer *writer);
@@ -117,8 +126,8 @@ TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint6
 			  uint64_t *done_out, struct tt_error *err);
 /* Room for up to count rows in the newest file, rolling first when it is full; *got_out is
  * what lies at the returned place. */
-TT_API void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
-			     struct tt_error *err);
+TT_API void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count,
+			     uint64_t *got_out, struct tt_error *err);
 TT_API int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count);
 /* Seal: start a new file now; nothing to do when the newest is empty. */
 TT_API int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err);
@@ -138,12 +147,16 @@ struct tt_ring_reader_opts {
 	bool queued_only; /* else every file still on disk */
 	bool seal_only;	  /* sealed files only */
 };
-#define TT_RING_READER_OPTS_INIT { .struct_size = sizeof(struct tt_ring_reader_opts) }
+#define TT_RING_READER_OPTS_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_ring_reader_opts) \
+	}
 
 /* Stands at the oldest row.  The views that a reader gives stay valid until it moved on by two
  * files or is closed. */
 TT_API int tt_ring_reader_open(struct tt_ring_reader **out, const char *dir,
-			       const struct tt_ring_reader_opts *opts, struct tt_error *err);
+			       const struct tt_ring_reader_opts *opts,
+			       struct tt_error *err);
 TT_API void tt_ring_reader_close(struct tt_ring_reader *reader);
 TT_API const struct tt_dtype *tt_ring_reader_dtype(const struct tt_ring_reader *reader);
 TT_API uint64_t tt_ring_reader_row_bytes(const struct tt_ring_reader *reader);
@@ -153,7 +166,8 @@ TT_API const uint64_t *tt_ring_reader_row_shape(const struct tt_ring_reader *rea
 /* Up to count new rows of one file, preceded by up to prefetch rows of that file read before:
  * 1 rows, 0 nothing new, < 0 error.  *pos_out (may be NULL) is the position of view row 0. */
 TT_API int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetch,
-			struct tt_view *out, struct tt_pos *pos_out, struct tt_error *err);
+			struct tt_view *out, struct tt_pos *pos_out,
+			struct tt_error *err);
 /* Rows that were lost since the last call because their files are gone; the reader goes on at
  * the oldest row there is. */
 TT_API uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader);
@@ -161,11 +175,14 @@ TT_API struct tt_pos tt_ring_tell(const struct tt_ring_reader *reader);
 /* Go to a stored position; of a merged file the old names still work.  A file that is gone:
  * stands at the next that is there, and the loss is counted when it can be known.
  * TT_E_RANGE: a row past what the file has. */
-TT_API int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_error *err);
+TT_API int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos,
+			struct tt_error *err);
 TT_API int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err);
-TT_API int tt_ring_seek_last(struct tt_ring_reader *reader, struct tt_error *err); /* after the last row */
+TT_API int tt_ring_seek_last(struct tt_ring_reader *reader,
+			     struct tt_error *err); /* after the last row */
 /* Go back so that the next reads give the last count rows (fewer when there are fewer). */
-TT_API int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_error *err);
+TT_API int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count,
+			     struct tt_error *err);
 
 /* The last (first) count rows as one view a file, oldest first, nothing copied.  *views_out is
  * malloc'ed; the views live until the reader is closed. */
@@ -175,8 +192,8 @@ TT_API int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
 			struct tt_view **views_out, size_t *n_out, struct tt_error *err);
 
 /* Wait for something new after the reader's place: 1, 0 when the time is over, < 0. */
-TT_API int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how, int64_t timeout_ns,
-			struct tt_error *err);
+TT_API int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how,
+			int64_t timeout_ns, struct tt_error *err);
 
 /* ---- Maintenance; each may run beside the feed ---- */
 
@@ -189,8 +206,8 @@ TT_API int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
  * sensible size).  *merged_out counts the files joined.  allow (may be NULL) says for each
  * file whether it may be touched. */
 typedef bool tt_ring_allow_fn(void *ctx, const struct tt_ring_file *file);
-TT_API int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow, void *ctx,
-			 uint64_t *merged_out, struct tt_error *err);
+TT_API int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow,
+			 void *ctx, uint64_t *merged_out, struct tt_error *err);
 /* The files whose rows a merged file holds, in the order of their rows. */
 struct tt_ring_part {
 	uint64_t name;	    /* of the joined file */
@@ -208,8 +225,8 @@ TT_API int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *
 TT_API int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err);
 /* Make a lost or damaged manifest again from the newest files (the old one is kept aside). */
 TT_API int tt_ring_rebuild(const char *dir, uint64_t keep, struct tt_error *err);
-TT_API int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
-			  struct tt_error *err);
+TT_API int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx,
+			  uint64_t *found_out, struct tt_error *err);
 
 #ifdef __cplusplus
 }

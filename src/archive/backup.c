@@ -61,8 +61,8 @@ int tt_archive_backup(const char *path, const char *dest, struct tt_error *err)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", dest);
 	}
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	rc = fd < 0 ? tti_fail_sys(err, -errno, dest, "temporary copy") :
-		      copy_bytes(archive->driver, fd, dest, err);
+	rc = fd < 0 ? tti_fail_sys(err, -errno, dest, "temporary copy")
+		    : copy_bytes(archive->driver, fd, dest, err);
 	/* link, not rename: what is there already is somebody's */
 	if (rc == TT_OK && linkat(dir, tmp, dir, name, 0) < 0)
 		rc = tti_fail_sys(err, -errno, dest, NULL);

@@ -30,8 +30,8 @@ static char *stored_descr(struct tt_dataset *d, hid_t file)
 	*slash = '\0';
 	group = H5Gopen2(file, path, H5P_DEFAULT);
 	if (group < 0 ||
-	    tti_attr_string(&descr, NULL, (struct tti_attr){ group, TTI_ATTR_DESCR, path },
-			    NULL) < 0)
+	    tti_attr_string(&descr, NULL,
+			    (struct tti_attr){ group, TTI_ATTR_DESCR, path }, NULL) < 0)
 		return NULL;
 	return descr;
 }
@@ -44,18 +44,20 @@ static int read_shape(struct tt_dataset *d, hid_t space, struct tt_error *err)
 	if (H5Sget_simple_extent_type(space) == H5S_SIMPLE)
 		rank = H5Sget_simple_extent_dims(space, dims, NULL);
 	if (rank < 1)
-		return tti_fail(err, TT_E_UNSUPPORTED, "%s: is a single value or empty, not rows",
-				d->where);
+		return tti_fail(err, TT_E_UNSUPPORTED,
+				"%s: is a single value or empty, not rows", d->where);
 	if (rank != (int)d->raw.rank)
-		return tti_fail(err, TT_E_DAMAGED, "%s: has %d axes, its raw_data %" PRIu32,
-				d->where, rank, d->raw.rank);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: has %d axes, its raw_data %" PRIu32, d->where, rank,
+				d->raw.rank);
 	d->grid.rank = rank;
 	for (int i = 0; i < rank; i++) {
 		d->grid.shape[i] = dims[i];
 		d->grid.chunk[i] = d->raw.chunk[i];
 	}
 	if (!tti_grid_init(&d->grid))
-		return tti_fail(err, TT_E_UNSUPPORTED, "%s: has more than 2^64 chunks", d->where);
+		return tti_fail(err, TT_E_UNSUPPORTED, "%s: has more than 2^64 chunks",
+				d->where);
 	return TT_OK;
 }
 
@@ -76,8 +78,10 @@ static int make_info(struct tt_dataset *d, struct tt_error *err)
 		empty |= d->grid.shape[i] == 0;
 	for (uint32_t i = 1; i < d->grid.rank && !empty; i++)
 		if (tti_mul_overflow(row_bytes, d->grid.shape[i], &row_bytes))
-			return tti_fail(err, TT_E_UNSUPPORTED, "%s: has rows of more than 2^64 "
-					"bytes", d->where);
+			return tti_fail(err, TT_E_UNSUPPORTED,
+					"%s: has rows of more than 2^64 "
+					"bytes",
+					d->where);
 	d->info = (struct tt_dataset_info){
 		.name = d->name,
 		.dtype = d->rows.dtype,
@@ -99,8 +103,10 @@ static int open_raw(struct tt_dataset *d, hid_t file, struct tt_error *err)
 	if (rc < 0)
 		return rc;
 	if (!path)
-		return tti_fail(err, TT_E_DAMAGED, "%s: attribute raw_data is missing, which names "
-				"where its chunks are", d->where);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: attribute raw_data is missing, which names "
+				"where its chunks are",
+				d->where);
 	return tti_raw_open(&d->raw, file, path, d->where, err);
 }
 
@@ -108,10 +114,11 @@ static int check_type(struct tt_dataset *d, hid_t type, struct tt_error *err)
 {
 	if (H5Tequal(type, d->raw.type) > 0)
 		return TT_OK;
-	if (d->raw.vlen_string && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0)
+	if (d->raw.vlen_string && H5Tget_class(type) == H5T_STRING &&
+	    H5Tis_variable_str(type) > 0)
 		return TT_OK;
-	return tti_fail(err, TT_E_DAMAGED, "%s: its element type is not that of its raw_data",
-			d->where);
+	return tti_fail(err, TT_E_DAMAGED,
+			"%s: its element type is not that of its raw_data", d->where);
 }
 
 static int read_all(struct tt_dataset *d, hid_t file, struct tt_error *err)
@@ -132,8 +139,8 @@ static int read_all(struct tt_dataset *d, hid_t file, struct tt_error *err)
 	if (rc < 0)
 		return rc;
 	descr = stored_descr(d, file);
-	rc = tti_h5type_rows(&d->rows, d->raw.type, d->grid.rank, d->grid.shape, descr, d->where,
-			     err);
+	rc = tti_h5type_rows(&d->rows, d->raw.type, d->grid.rank, d->grid.shape, descr,
+			     d->where, err);
 	if (rc == TT_OK)
 		rc = tti_fill_value(&d->fill, d->dcpl, &d->raw, d->where, err);
 	if (rc == TT_OK)
@@ -165,8 +172,8 @@ static int open_named(struct tt_dataset *d, const char *version, struct tt_error
 	return read_all(d, file, err);
 }
 
-int tti_dataset_open(struct tt_dataset **out, struct tti_driver *driver, const char *version,
-		     const char *name, struct tt_error *err)
+int tti_dataset_open(struct tt_dataset **out, struct tti_driver *driver,
+		     const char *version, const char *name, struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	struct tt_dataset *d = calloc(1, sizeof(*d));
@@ -180,11 +187,11 @@ int tti_dataset_open(struct tt_dataset **out, struct tti_driver *driver, const c
 	d->id = d->dcpl = -1;
 	d->cached_item = UINT64_MAX;
 	d->name = strdup(name);
-	if (asprintf(&d->where, "%s: version %s: dataset %s", tti_driver_path(driver), version,
-		     name) < 0)
+	if (asprintf(&d->where, "%s: version %s: dataset %s", tti_driver_path(driver),
+		     version, name) < 0)
 		d->where = NULL;
-	rc = d->name && d->where ? open_named(d, version, err) :
-				   tti_fail(err, -ENOMEM, "%s: out of memory", name);
+	rc = d->name && d->where ? open_named(d, version, err)
+				 : tti_fail(err, -ENOMEM, "%s: out of memory", name);
 	if (rc < 0) {
 		tt_dataset_close(d);
 		return rc;
@@ -200,8 +207,8 @@ int tt_dataset_open(struct tt_dataset **out, struct tt_archive *archive, size_t 
 	if (version >= archive->versions.count)
 		return tti_fail(err, TT_E_RANGE, "%s: there is no version number %zu",
 				tti_driver_path(archive->driver), version);
-	return tti_dataset_open(out, archive->driver, archive->versions.items[version].name, name,
-				err);
+	return tti_dataset_open(out, archive->driver,
+				archive->versions.items[version].name, name, err);
 }
 
 void tt_dataset_close(struct tt_dataset *d)
@@ -232,8 +239,12 @@ int tti_dataset_resolve(struct tt_dataset *d, tti_mapping_fault_fn *fault, void 
 {
 	TTI_H5_QUIET;
 	struct tti_mapping_source source = {
-		.grid = &d->grid, .raw_path = d->raw.path, .raw_rows = d->raw.rows,
-		.where = d->where, .fault = fault, .ctx = ctx,
+		.grid = &d->grid,
+		.raw_path = d->raw.path,
+		.raw_rows = d->raw.rows,
+		.where = d->where,
+		.fault = fault,
+		.ctx = ctx,
 	};
 	int rc;
 
@@ -244,7 +255,9 @@ int tti_dataset_resolve(struct tt_dataset *d, tti_mapping_fault_fn *fault, void 
 		return rc;
 	if (H5Pget_layout(d->dcpl) != H5D_VIRTUAL && H5Dget_storage_size(d->id) > 0) {
 		struct tti_mapping_fault f = {
-			.chunk = -1, .row = -1, .what = "has rows of its own instead of mappings",
+			.chunk = -1,
+			.row = -1,
+			.what = "has rows of its own instead of mappings",
 		};
 
 		d->mapping.unusual = strdup(f.what);
@@ -255,7 +268,8 @@ int tti_dataset_resolve(struct tt_dataset *d, tti_mapping_fault_fn *fault, void 
 		if (fault)
 			fault(ctx, &f);
 	}
-	d->places = d->mapping.count ? calloc(d->mapping.count, sizeof(*d->places)) : NULL;
+	d->places =
+		d->mapping.count ? calloc(d->mapping.count, sizeof(*d->places)) : NULL;
 	if (d->mapping.count && !d->places) {
 		tti_mapping_fini(&d->mapping);
 		return no_memory(d, err);

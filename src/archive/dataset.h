@@ -44,8 +44,8 @@ struct tti_slot_reader {
 	size_t room;
 };
 void tti_slot_reader_fini(struct tti_slot_reader *reader);
-int tti_slot_probe(struct tti_slot_reader *reader, uint64_t slot, struct tti_chunk_place *out,
-		   struct tt_error *err);
+int tti_slot_probe(struct tti_slot_reader *reader, uint64_t slot,
+		   struct tti_chunk_place *out, struct tt_error *err);
 /* The place lies inside the file and has the length that raw_data wants. */
 int tti_slot_check(struct tti_slot_reader *reader, const struct tti_chunk_place *place,
 		   struct tt_error *err);
@@ -56,8 +56,8 @@ int tti_slot_read(struct tti_slot_reader *reader, uint64_t slot,
 struct tt_dataset {
 	struct tt_dataset_info info;
 	struct tti_driver *driver; /* the archive's */
-	char *name, *where; /* "PATH: version V: dataset D" */
-	hid_t id, dcpl; /* owned */
+	char *name, *where;	   /* "PATH: version V: dataset D" */
+	hid_t id, dcpl;		   /* owned */
 	struct tti_raw raw;
 	struct tti_grid grid; /* in elements of raw.type */
 	struct tti_h5rows rows;
@@ -66,7 +66,8 @@ struct tt_dataset {
 	/* resolved at the first read: */
 	bool resolved;
 	struct tti_mapping mapping;
-	struct tti_chunk_place *places; /* beside mapping.items; address 0: not yet asked */
+	struct tti_chunk_place
+		*places; /* beside mapping.items; address 0: not yet asked */
 	struct tti_slot_reader slots;
 	/* one chunk, decoded: small reads in order need each chunk once */
 	void *cached;
@@ -74,10 +75,10 @@ struct tt_dataset {
 };
 
 /* Open and check; the version's committed flag does not matter here. */
-int tti_dataset_open(struct tt_dataset **out, struct tti_driver *driver, const char *version,
-		     const char *name, struct tt_error *err);
+int tti_dataset_open(struct tt_dataset **out, struct tti_driver *driver,
+		     const char *version, const char *name, struct tt_error *err);
 /* Resolve the mappings now; fault as in tti_mapping_read(). */
-int tti_dataset_resolve(struct tt_dataset *dataset, tti_mapping_fault_fn *fault, void *ctx,
-			struct tt_error *err);
+int tti_dataset_resolve(struct tt_dataset *dataset, tti_mapping_fault_fn *fault,
+			void *ctx, struct tt_error *err);
 
 #endif

@@ -18,7 +18,8 @@ static int damaged(struct tti_attr a, struct tt_error *err, const char *what)
 }
 
 /* 1 open, 0 missing, < 0 error. */
-static int open_attr(hid_t *out, size_t *elements, struct tti_attr a, struct tt_error *err)
+static int open_attr(hid_t *out, size_t *elements, struct tti_attr a,
+		     struct tt_error *err)
 {
 	htri_t there = H5Aexists(a.object, a.name);
 	tti_auto_hid attr = -1, space = -1;
@@ -97,7 +98,8 @@ int tti_attr_string(char **out, bool *fixed, struct tti_attr a, struct tt_error 
 		return tti_h5_fail(err, TT_E_DAMAGED, a.where, a.name);
 	if (fixed)
 		*fixed = !vlen;
-	return vlen ? read_vlen(out, attr, type, a, err) : read_fixed(out, attr, type, a, err);
+	return vlen ? read_vlen(out, attr, type, a, err)
+		    : read_fixed(out, attr, type, a, err);
 }
 
 int tti_attr_bool(bool *out, bool *found, struct tti_attr a, struct tt_error *err)

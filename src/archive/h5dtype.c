@@ -27,13 +27,17 @@ static int put_type(struct text *t, hid_t type, unsigned depth);
 
 static char order_of(hid_t type)
 {
-	return H5Tget_size(type) == 1 ? '|' : H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<';
+	return H5Tget_size(type) == 1		    ? '|'
+	       : H5Tget_order(type) == H5T_ORDER_BE ? '>'
+						    : '<';
 }
 
 static int no_dtype(struct text *t, const char *what)
 {
-	return tti_fail(t->err, TT_E_UNSUPPORTED, "%s: the element type holds %s, for which "
-			"there is no NumPy type", t->where, what);
+	return tti_fail(t->err, TT_E_UNSUPPORTED,
+			"%s: the element type holds %s, for which "
+			"there is no NumPy type",
+			t->where, what);
 }
 
 static int put_int(struct text *t, hid_t type, bool is_signed)
@@ -56,7 +60,8 @@ static int float_size(struct text *t, hid_t type, size_t *out)
 
 	if (H5Tget_order(type) != H5T_ORDER_LE && H5Tget_order(type) != H5T_ORDER_BE)
 		return no_dtype(t, "a float of mixed byte order");
-	if (tti_h5_make_float(&ours, size, H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<') < 0 ||
+	if (tti_h5_make_float(&ours, size,
+			      H5Tget_order(type) == H5T_ORDER_BE ? '>' : '<') < 0 ||
 	    H5Tequal(ours, type) <= 0)
 		return no_dtype(t, "a float of a format that NumPy does not have");
 	*out = size;
@@ -132,7 +137,8 @@ static int peel(struct text *t, hid_t type, hid_t *base, uint32_t *rank, uint64_
 		int axes = H5Tget_array_ndims(at);
 		hid_t inner;
 
-		if (axes < 1 || *rank + axes > TT_MAX_RANK || H5Tget_array_dims2(at, dims) < 0)
+		if (axes < 1 || *rank + axes > TT_MAX_RANK ||
+		    H5Tget_array_dims2(at, dims) < 0)
 			return no_dtype(t, "an array of more than 32 axes");
 		for (int i = 0; i < axes; i++)
 			shape[(*rank)++] = dims[i];
@@ -188,7 +194,8 @@ static void put_axes(struct text *t, uint32_t rank, const uint64_t *shape)
 	fputc(')', t->f);
 }
 
-static int put_member(struct text *t, hid_t type, struct member m, size_t *at, unsigned depth)
+static int put_member(struct text *t, hid_t type, struct member m, size_t *at,
+		      unsigned depth)
 {
 	tti_auto_hid member = H5Tget_member_type(type, m.index), base = -1;
 	char *name = H5Tget_member_name(type, m.index);
@@ -240,7 +247,8 @@ static bool is_complex(struct text *t, hid_t type, size_t *part_size, char *orde
 		return false;
 	*order = order_of(r);
 	return H5Tget_member_offset(type, 0) == 0 &&
-	       H5Tget_member_offset(type, 1) == *part_size && H5Tget_size(type) == 2 * *part_size;
+	       H5Tget_member_offset(type, 1) == *part_size &&
+	       H5Tget_size(type) == 2 * *part_size;
 }
 
 static int put_struct(struct text *t, hid_t type, unsigned depth)
@@ -346,8 +354,9 @@ static bool descr_fits(struct tti_h5rows *out, hid_t type, uint32_t rank,
 	return true;
 }
 
-int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank, const uint64_t *shape,
-		    const char *descr, const char *where, struct tt_error *err)
+int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank,
+		    const uint64_t *shape, const char *descr, const char *where,
+		    struct tt_error *err)
 {
 	int rc;
 
@@ -356,8 +365,10 @@ int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank, const uin
 		return TT_OK;
 	rc = dtype_of_type(out, type, where, err);
 	if (rc == TT_OK && out->added + rank > TT_MAX_RANK)
-		rc = tti_fail(err, TT_E_UNSUPPORTED, "%s: has %" PRIu32 " axes with those of its "
-			      "element type, at most 32 can be read", where, out->added + rank);
+		rc = tti_fail(err, TT_E_UNSUPPORTED,
+			      "%s: has %" PRIu32 " axes with those of its "
+			      "element type, at most 32 can be read",
+			      where, out->added + rank);
 	if (rc < 0)
 		tti_h5rows_fini(out);
 	return rc;

@@ -21,7 +21,8 @@ static int make(hid_t *out, const struct tt_dtype *dtype, unsigned depth,
 /* HDF5's own reason is of no use to the reader: he cannot change anything in there. */
 static int refuse(struct tt_error *err, const struct tt_dtype *dtype, const char *why)
 {
-	return tti_fail(err, TT_E_DTYPE, "%s cannot be archived: %s", tt_dtype_descr(dtype), why);
+	return tti_fail(err, TT_E_DTYPE, "%s cannot be archived: %s",
+			tt_dtype_descr(dtype), why);
 }
 
 static int ordered(hid_t *out, hid_t base, char order)
@@ -50,8 +51,8 @@ static int make_half(hid_t *out, char order)
 {
 	tti_auto_hid type = H5Tcopy(H5T_IEEE_F32LE);
 
-	if (type < 0 || H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_size(type, 2) < 0 ||
-	    H5Tset_ebias(type, 15) < 0 ||
+	if (type < 0 || H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 ||
+	    H5Tset_size(type, 2) < 0 || H5Tset_ebias(type, 15) < 0 ||
 	    (order == '>' && H5Tset_order(type, H5T_ORDER_BE) < 0))
 		return -ENOMEM;
 	*out = tti_steal_hid(&type);
@@ -66,9 +67,9 @@ int tti_h5_make_float(hid_t *out, size_t size, char order)
 	case 8: return ordered(out, H5T_IEEE_F64LE, order);
 	case 16:
 		/* x86's 80 bits in 16 bytes; elsewhere long double is another format */
-		return H5Tget_size(H5T_NATIVE_LDOUBLE) == 16 ?
-			       ordered(out, H5T_NATIVE_LDOUBLE, order) :
-			       TT_E_DTYPE;
+		return H5Tget_size(H5T_NATIVE_LDOUBLE) == 16
+			       ? ordered(out, H5T_NATIVE_LDOUBLE, order)
+			       : TT_E_DTYPE;
 	default: return TT_E_DTYPE;
 	}
 }
@@ -105,7 +106,8 @@ static int make_bytes(hid_t *out, size_t size)
 {
 	tti_auto_hid type = H5Tcopy(H5T_C_S1);
 
-	if (type < 0 || H5Tset_size(type, size) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)
+	if (type < 0 || H5Tset_size(type, size) < 0 ||
+	    H5Tset_strpad(type, H5T_STR_NULLPAD) < 0)
 		return -ENOMEM;
 	*out = tti_steal_hid(&type);
 	return TT_OK;
@@ -134,10 +136,11 @@ static int make_struct(hid_t *out, const struct tt_dtype *dtype, unsigned depth,
 		if (rc < 0)
 			return rc;
 		if (H5Tinsert(type, field->name, field->offset, member) < 0)
-			return tti_fail(err, TT_E_DTYPE,
-					"field '%s' cannot be archived: HDF5 takes no such "
-					"member (fields that overlap, or an empty name)",
-					field->name);
+			return tti_fail(
+				err, TT_E_DTYPE,
+				"field '%s' cannot be archived: HDF5 takes no such "
+				"member (fields that overlap, or an empty name)",
+				field->name);
 	}
 	*out = tti_steal_hid(&type);
 	return TT_OK;
@@ -171,7 +174,8 @@ static int make_plain(hid_t *out, const struct tt_dtype *dtype, unsigned depth,
 	case TT_BOOL: return tti_h5_make_bool(out);
 	case TT_INT:
 	case TT_UINT:
-		return ordered(out, int_base(size, tt_dtype_kind(dtype) == TT_INT), order);
+		return ordered(out, int_base(size, tt_dtype_kind(dtype) == TT_INT),
+			       order);
 	case TT_DATETIME:
 	case TT_TIMEDELTA: return ordered(out, H5T_STD_I64LE, order);
 	case TT_STR: return ordered(out, H5T_STD_U32LE, order);
@@ -184,7 +188,8 @@ static int make_plain(hid_t *out, const struct tt_dtype *dtype, unsigned depth,
 	}
 }
 
-static int make(hid_t *out, const struct tt_dtype *dtype, unsigned depth, struct tt_error *err)
+static int make(hid_t *out, const struct tt_dtype *dtype, unsigned depth,
+		struct tt_error *err)
 {
 	const struct tt_dtype *base = tt_dtype_base(dtype);
 	uint64_t shape[TT_MAX_RANK];
@@ -198,12 +203,14 @@ static int make(hid_t *out, const struct tt_dtype *dtype, unsigned depth, struct
 	if (array_axes(dtype, &rank, shape) < 0)
 		return refuse(err, dtype, "an HDF5 array has at most 32 axes");
 	/* a base that is a sub-array again keeps its own array type */
-	rc = base == dtype || tt_dtype_rank(base) == 0 ? make_plain(&element, base, depth, err) :
-							 make(&element, base, depth + 1, err);
+	rc = base == dtype || tt_dtype_rank(base) == 0
+		     ? make_plain(&element, base, depth, err)
+		     : make(&element, base, depth + 1, err);
 	if (rc == TT_E_DTYPE && (!err || err->code != TT_E_DTYPE))
 		return refuse(err, dtype, "HDF5 has no such type on this machine");
 	if (rc < 0)
-		return rc == -ENOMEM ? tti_fail(err, rc, "out of memory for an HDF5 type") : rc;
+		return rc == -ENOMEM ? tti_fail(err, rc, "out of memory for an HDF5 type")
+				     : rc;
 	if (rank == 0) {
 		*out = tti_steal_hid(&element);
 		return TT_OK;
@@ -211,7 +218,8 @@ static int make(hid_t *out, const struct tt_dtype *dtype, unsigned depth, struct
 	for (uint32_t i = 0; i < rank; i++)
 		dims[i] = shape[i];
 	*out = H5Tarray_create2(element, rank, dims);
-	return *out < 0 ? refuse(err, dtype, "HDF5 makes no array type of this shape") : TT_OK;
+	return *out < 0 ? refuse(err, dtype, "HDF5 makes no array type of this shape")
+			: TT_OK;
 }
 
 void tti_h5type_close(struct tti_h5type *h5type)
@@ -250,9 +258,9 @@ int tti_h5type_from_dtype(struct tti_h5type *out, const struct tt_dtype *dtype,
 		return refuse(err, dtype, "HDF5 holds rows of less than 4 GiB");
 	if (array_axes(dtype, &made.rank, made.shape) < 0)
 		return refuse(err, dtype, "an HDF5 dataset has at most 32 axes");
-	rc = tt_dtype_kind(base) == TT_STR ? ordered(&made.type, H5T_STD_U32LE,
-						     tt_dtype_order(base)) :
-					     make(&made.type, base, 0, err);
+	rc = tt_dtype_kind(base) == TT_STR
+		     ? ordered(&made.type, H5T_STD_U32LE, tt_dtype_order(base))
+		     : make(&made.type, base, 0, err);
 	if (rc == TT_OK)
 		rc = check_encoded(made.type, dtype, err);
 	if (rc < 0) {

@@ -26,12 +26,15 @@
  * (of a plain element type), which h5py shows as the same array and versioned_hdf5 can
  * stage, which it cannot with a dataset of HDF5's array type. */
 struct tti_h5type {
-	hid_t type; /* -1 when empty */
+	hid_t type;    /* -1 when empty */
 	uint32_t rank; /* axes that come after those of the rows, mostly 0 */
 	uint64_t shape[TT_MAX_RANK];
 	size_t size; /* of one element of type */
 };
-#define TTI_H5TYPE_EMPTY { .type = -1 }
+#define TTI_H5TYPE_EMPTY \
+	{ \
+		.type = -1 \
+	}
 
 /* TT_E_DTYPE with the reason when HDF5 cannot hold it (then nothing is left open). */
 int tti_h5type_from_dtype(struct tti_h5type *out, const struct tt_dtype *dtype,
@@ -49,7 +52,7 @@ int tti_h5_make_bool(hid_t *out);
 struct tti_h5rows {
 	struct tt_dtype *dtype; /* owned; NULL for variable-length strings */
 	uint32_t folded; /* last axes of the dataset that are part of dtype (a bare U) */
-	uint32_t added; /* axes of an HDF5 array type, to be put behind the shape */
+	uint32_t added;	 /* axes of an HDF5 array type, to be put behind the shape */
 	uint64_t shape[TT_MAX_RANK]; /* of the added axes */
 	bool vlen_string;
 };
@@ -58,7 +61,8 @@ void tti_h5rows_fini(struct tti_h5rows *rows); /* accepts an empty one */
 /* The dtype of a dataset of the given type and shape: what h5py shows, or descr (may be NULL)
  * when it means the same bytes; text left behind by one who changed the type does no harm.
  * where names the dataset in errors: TT_E_UNSUPPORTED with the class that has no dtype. */
-int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank, const uint64_t *shape,
-		    const char *descr, const char *where, struct tt_error *err);
+int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank,
+		    const uint64_t *shape, const char *descr, const char *where,
+		    struct tt_error *err);
 
 #endif

@@ -25,7 +25,7 @@ struct tti_history {
 	bool *in_chain;	     /* of versions->items */
 	bool is_cut;	     /* the chain ends at a version whose parent was deleted */
 	bool *of_namesake;   /* of ledger->rows: their version is another one by now */
-	char *found;	     /* the path of a version's dataset, the last that was there */
+	char *found; /* the path of a version's dataset, the last that was there */
 	struct tti_hasher *hasher;
 	/* the dataset that was last asked for */
 	char *dataset;

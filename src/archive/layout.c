@@ -19,7 +19,8 @@ static char *join(const char *a, const char *b, const char *c)
 {
 	char *out;
 
-	return asprintf(&out, "%s/%s%s%s", a, b, c ? "/" : "", c ? c : "") < 0 ? NULL : out;
+	return asprintf(&out, "%s/%s%s%s", a, b, c ? "/" : "", c ? c : "") < 0 ? NULL
+									       : out;
 }
 
 char *tti_path_of_version(const char *version)
@@ -101,7 +102,7 @@ struct walk {
 	void *ctx;
 	struct tt_error *err;
 	const char *where;
-	char *prefix; /* of the names in the group at hand, "" or "a/b/" */
+	char *prefix;		 /* of the names in the group at hand, "" or "a/b/" */
 	struct tti_object *seen; /* the groups entered */
 	size_t seen_count, seen_room;
 	unsigned depth;
@@ -137,15 +138,17 @@ static int descend(struct walk *w, hid_t group, const char *leaf, const char *na
 	if (child < 0)
 		return tti_h5_fail(w->err, TT_E_DAMAGED, w->where, name);
 	if (w->depth == MAX_DEPTH)
-		return tti_fail(w->err, TT_E_DAMAGED, "%s: %s: groups are nested more than %d deep",
-				w->where, name, MAX_DEPTH);
+		return tti_fail(w->err, TT_E_DAMAGED,
+				"%s: %s: groups are nested more than %d deep", w->where,
+				name, MAX_DEPTH);
 	if (asprintf(&w->prefix, "%s/", name) < 0) {
 		w->prefix = outer;
 		return tti_fail(w->err, -ENOMEM, "%s: out of memory", w->where);
 	}
 	w->depth++;
 	if (H5Literate(child, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, visit, w) < 0)
-		rc = w->rc < 0 ? w->rc : tti_h5_fail(w->err, TT_E_DAMAGED, w->where, name);
+		rc = w->rc < 0 ? w->rc
+			       : tti_h5_fail(w->err, TT_E_DAMAGED, w->where, name);
 	w->depth--;
 	free(w->prefix);
 	w->prefix = outer;
@@ -186,10 +189,13 @@ static herr_t visit(hid_t group, const char *leaf, const H5L_info_t *info, void 
 	return w->rc < 0 ? -1 : 0;
 }
 
-int tti_walk(hid_t group, const char *where, tti_walk_fn *fn, void *ctx, struct tt_error *err)
+int tti_walk(hid_t group, const char *where, tti_walk_fn *fn, void *ctx,
+	     struct tt_error *err)
 {
 	char empty[] = "";
-	struct walk w = { .fn = fn, .ctx = ctx, .err = err, .where = where, .prefix = empty };
+	struct walk w = {
+		.fn = fn, .ctx = ctx, .err = err, .where = where, .prefix = empty
+	};
 	struct tti_object top;
 	int rc = tti_object_at(&top, group, ".");
 

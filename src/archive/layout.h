@@ -39,9 +39,10 @@ char *tti_path_of_data(const char *name); /* /_version_data/NAME */
 typedef void tti_fault_fn(void *ctx, const char *version, const char *what);
 
 struct tti_versions {
-	struct tt_archive_version *items; /* ancestors before descendants, then by timestamp */
+	struct tt_archive_version
+		*items; /* ancestors before descendants, then by timestamp */
 	size_t count;
-	char *current; /* as stored, may name none of them; NULL: missing */
+	char *current;	      /* as stored, may name none of them; NULL: missing */
 	int64_t data_version; /* 1 (vlen digests are not to be trusted) or 4 */
 };
 #define TTI_NO_VERSION SIZE_MAX
@@ -58,8 +59,8 @@ size_t tti_versions_find(const struct tti_versions *versions, const char *name);
 size_t tti_versions_parent(const struct tti_versions *versions, size_t at);
 
 /* As tt_archive_datasets(), of a file identifier. */
-int tti_version_datasets(hid_t file, const char *version, char ***names_out, size_t *count_out,
-			 struct tt_error *err);
+int tti_version_datasets(hid_t file, const char *version, char ***names_out,
+			 size_t *count_out, struct tt_error *err);
 
 /* What an object is, and which: equal ids are one object under several links. */
 struct tti_object {
@@ -75,7 +76,8 @@ bool tti_is_hard_path(hid_t file, const char *path);
 /* Call fn for each thing in a group tree of hard links, in no order; each group once, so that
  * a loop ends.  name is relative to group.  Stops at the first negative return. */
 typedef int tti_walk_fn(void *ctx, const char *name, H5O_type_t type);
-int tti_walk(hid_t group, const char *where, tti_walk_fn *fn, void *ctx, struct tt_error *err);
+int tti_walk(hid_t group, const char *where, tti_walk_fn *fn, void *ctx,
+	     struct tt_error *err);
 
 /* A file as long as this one can hold n things, of a byte each at least.  What a file claims to
  * hold beyond that is damage, and neither memory nor time is spent on it. */

@@ -78,7 +78,8 @@ static hid_t row_type(void)
 static void *text_alloc(size_t n, void *unused)
 {
 	(void)unused;
-	return n > MAX_TEXT ? NULL : malloc(n); /* any number of rows may share one text */
+	return n > MAX_TEXT ? NULL
+			    : malloc(n); /* any number of rows may share one text */
 }
 
 static void text_free(void *p, void *unused)
@@ -175,8 +176,8 @@ static int read_format(hid_t file, const char *path, struct tt_error *err)
 
 	if (group < 0)
 		return damaged(path, "its group cannot be opened", err);
-	rc = tti_attr_ints(&format, 1, &count, (struct tti_attr){ group, ATTR_FORMAT, path },
-			   err);
+	rc = tti_attr_ints(&format, 1, &count,
+			   (struct tti_attr){ group, ATTR_FORMAT, path }, err);
 	if (rc < 0)
 		return rc;
 	if (count == 0)

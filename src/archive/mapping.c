@@ -21,7 +21,8 @@ bool tti_grid_init(struct tti_grid *g)
 
 	g->band = 1;
 	for (uint32_t i = 0; i < g->rank; i++) {
-		g->across[i] = g->shape[i] / g->chunk[i] + (g->shape[i] % g->chunk[i] != 0);
+		g->across[i] =
+			g->shape[i] / g->chunk[i] + (g->shape[i] % g->chunk[i] != 0);
 		if (i > 0 && tti_mul_overflow(g->band, g->across[i], &g->band))
 			fits = false;
 	}
@@ -35,7 +36,8 @@ bool tti_grid_init(struct tti_grid *g)
 	return fits && !tti_mul_overflow(g->band, g->across[0], &g->count);
 }
 
-void tti_grid_box(const struct tti_grid *g, uint64_t chunk, uint64_t *start, uint64_t *extent)
+void tti_grid_box(const struct tti_grid *g, uint64_t chunk, uint64_t *start,
+		  uint64_t *extent)
 {
 	for (uint32_t i = g->rank; i-- > 0;) {
 		start[i] = chunk % g->across[i] * g->chunk[i];
@@ -77,7 +79,7 @@ static struct tti_mapping_fault place_of(struct reading *r, const struct box *to
 
 /* What contradicts the file itself: TT_OK when somebody listens and wants to go on. */
 static int TTI_PRINTF(3, 4)
-damage(struct reading *r, const struct box *to, const char *fmt, ...)
+	damage(struct reading *r, const struct box *to, const char *fmt, ...)
 {
 	struct tti_mapping_fault f = place_of(r, to);
 	char text[400];
@@ -93,8 +95,9 @@ damage(struct reading *r, const struct box *to, const char *fmt, ...)
 	}
 	if (f.chunk < 0)
 		return tti_fail(r->err, TT_E_DAMAGED, "%s: %s", r->source->where, text);
-	return tti_fail(r->err, TT_E_DAMAGED, "%s: chunk %" PRId64 ": rows %" PRId64 "-%" PRId64
-			": %s", r->source->where, f.chunk, f.row, f.row + f.row_count - 1, text);
+	return tti_fail(r->err, TT_E_DAMAGED,
+			"%s: chunk %" PRId64 ": rows %" PRId64 "-%" PRId64 ": %s",
+			r->source->where, f.chunk, f.row, f.row + f.row_count - 1, text);
 }
 
 /* What the layout does not allow, though libhdf5 can read it. */
@@ -114,7 +117,8 @@ static int unusual(struct reading *r, const struct box *to, const char *what)
 /* A selection as one box.  1 yes, 0 it is none. */
 static int box_of(hid_t space, uint32_t rank, struct box *out)
 {
-	hsize_t start[TT_MAX_RANK], stride[TT_MAX_RANK], count[TT_MAX_RANK], block[TT_MAX_RANK];
+	hsize_t start[TT_MAX_RANK], stride[TT_MAX_RANK], count[TT_MAX_RANK],
+		block[TT_MAX_RANK];
 
 	if (space < 0 || H5Sget_simple_extent_ndims(space) != (int)rank ||
 	    H5Sget_select_type(space) != H5S_SEL_HYPERSLABS ||
@@ -140,15 +144,19 @@ static int check_source(struct reading *r, size_t i)
 	if (n < 0)
 		return tti_h5_fail(r->err, TT_E_DAMAGED, r->source->where, "mapping");
 	if (strcmp(name, ".") != 0)
-		return tti_fail(r->err, TT_E_UNSUPPORTED, "%s: mapping %zu draws from another file, "
-				"'%.200s'", r->source->where, i, name);
+		return tti_fail(r->err, TT_E_UNSUPPORTED,
+				"%s: mapping %zu draws from another file, "
+				"'%.200s'",
+				r->source->where, i, name);
 	n = H5Pget_virtual_dsetname(r->dcpl, i, name, sizeof(name));
 	if (n < 0)
 		return tti_h5_fail(r->err, TT_E_DAMAGED, r->source->where, "mapping");
 	if ((size_t)n != strlen(r->source->raw_path) ||
 	    strncmp(name, r->source->raw_path, sizeof(name) - 1) != 0)
-		return tti_fail(r->err, TT_E_DAMAGED, "%s: mapping %zu draws from '%.200s', not from "
-				"'%.200s'", r->source->where, i, name, r->source->raw_path);
+		return tti_fail(r->err, TT_E_DAMAGED,
+				"%s: mapping %zu draws from '%.200s', not from "
+				"'%.200s'",
+				r->source->where, i, name, r->source->raw_path);
 	return TT_OK;
 }
 
@@ -158,24 +166,34 @@ static int take(struct reading *r, const struct box *to, const struct box *from)
 	uint64_t start[TT_MAX_RANK], extent[TT_MAX_RANK], chunk, end;
 
 	for (uint32_t i = 0; i < g->rank; i++) {
-		if (to->start[i] >= g->shape[i] || to->extent[i] > g->shape[i] - to->start[i])
-			return damage(r, to, "mapping reaches past the shape on axis %" PRIu32, i);
+		if (to->start[i] >= g->shape[i] ||
+		    to->extent[i] > g->shape[i] - to->start[i])
+			return damage(r, to,
+				      "mapping reaches past the shape on axis %" PRIu32,
+				      i);
 		if (to->extent[i] != from->extent[i])
-			return damage(r, to, "mapping of unequal boxes on axis %" PRIu32, i);
+			return damage(r, to, "mapping of unequal boxes on axis %" PRIu32,
+				      i);
 		if (i > 0 && (from->start[i] > g->chunk[i] ||
 			      from->extent[i] > g->chunk[i] - from->start[i]))
-			return damage(r, to, "mapping reaches past raw_data on axis %" PRIu32, i);
+			return damage(r, to,
+				      "mapping reaches past raw_data on axis %" PRIu32,
+				      i);
 	}
-	if (tti_add_overflow(from->start[0], from->extent[0], &end) || end > r->source->raw_rows)
-		return damage(r, to, "mapped to rows %" PRIu64 "-%" PRIu64 " of raw_data, which "
-			      "has %" PRIu64, from->start[0], end - 1, r->source->raw_rows);
+	if (tti_add_overflow(from->start[0], from->extent[0], &end) ||
+	    end > r->source->raw_rows)
+		return damage(r, to,
+			      "mapped to rows %" PRIu64 "-%" PRIu64 " of raw_data, which "
+			      "has %" PRIu64,
+			      from->start[0], end - 1, r->source->raw_rows);
 	chunk = place_of(r, to).chunk;
 	tti_grid_box(g, chunk, start, extent);
 	for (uint32_t i = 0; i < g->rank; i++) {
 		if (to->start[i] != start[i] || to->extent[i] != extent[i])
 			return unusual(r, to, "mapping is not exactly one chunk");
 		if (i > 0 ? from->start[i] != 0 : from->start[0] % g->chunk[0] != 0)
-			return unusual(r, to, "mapping does not begin at a slot of raw_data");
+			return unusual(r, to,
+				       "mapping does not begin at a slot of raw_data");
 	}
 	r->out->items[r->out->count++] =
 		(struct tti_mapped){ chunk, from->start[0] / g->chunk[0] };
@@ -190,8 +208,12 @@ static int read_one(struct reading *r, size_t i)
 	int rc = check_source(r, i);
 
 	if (rc < 0)
-		return r->source->fault && rc == TT_E_DAMAGED ? damage(r, NULL, "mapping %zu does "
-				"not draw from %s", i, r->source->raw_path) : rc;
+		return r->source->fault && rc == TT_E_DAMAGED
+			       ? damage(r, NULL,
+					"mapping %zu does "
+					"not draw from %s",
+					i, r->source->raw_path)
+			       : rc;
 	to_space = H5Pget_virtual_vspace(r->dcpl, i);
 	from_space = H5Pget_virtual_srcspace(r->dcpl, i);
 	if (to_space < 0 || from_space < 0)
@@ -225,7 +247,8 @@ static int put_in_order(struct reading *r)
 			struct box to = { { 0 }, { 0 } };
 			int rc;
 
-			tti_grid_box(r->source->grid, m->items[i].chunk, to.start, to.extent);
+			tti_grid_box(r->source->grid, m->items[i].chunk, to.start,
+				     to.extent);
 			rc = damage(r, &to, "chunk is mapped twice");
 			if (rc < 0)
 				return rc;
@@ -252,8 +275,8 @@ int tti_mapping_read(struct tti_mapping *out, hid_t dcpl,
 		return tti_h5_fail(err, TT_E_DAMAGED, source->where, "mappings");
 	out->items = count ? calloc(count, sizeof(*out->items)) : NULL;
 	if (count && !out->items)
-		return tti_fail(err, -ENOMEM, "%s: out of memory for %zu mappings", source->where,
-				count);
+		return tti_fail(err, -ENOMEM, "%s: out of memory for %zu mappings",
+				source->where, count);
 	for (size_t i = 0; i < count && rc == TT_OK; i++)
 		rc = read_one(&r, i);
 	if (rc == TT_OK)

@@ -18,8 +18,8 @@ struct tti_grid {
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK], chunk[TT_MAX_RANK];
 	uint64_t across[TT_MAX_RANK]; /* chunks along each axis; 0 where the shape is 0 */
-	uint64_t band; /* chunks that share one place on axis 0 */
-	uint64_t count; /* chunks in all */
+	uint64_t band;		      /* chunks that share one place on axis 0 */
+	uint64_t count;		      /* chunks in all */
 };
 
 /* shape and chunk are set (chunk[] >= 1): fill in the rest.  false: more chunks than 2^64. */
@@ -51,9 +51,9 @@ typedef void tti_mapping_fault_fn(void *ctx, const struct tti_mapping_fault *fau
 /* What mappings are checked against. */
 struct tti_mapping_source {
 	const struct tti_grid *grid;
-	const char *raw_path; /* what every mapping must name */
-	uint64_t raw_rows; /* length of raw_data on axis 0 */
-	const char *where; /* "PATH: version V: dataset D", for errors */
+	const char *raw_path;	     /* what every mapping must name */
+	uint64_t raw_rows;	     /* length of raw_data on axis 0 */
+	const char *where;	     /* "PATH: version V: dataset D", for errors */
 	tti_mapping_fault_fn *fault; /* may be NULL: the first damage is the error */
 	void *ctx;
 };

@@ -51,8 +51,11 @@ static int read_extents(struct opening *o, hid_t dcpl, hid_t space)
 		    tti_mul_overflow(raw->chunk_bytes, chunk[i], &raw->chunk_bytes))
 			return damaged(o, "has chunks of no sensible size");
 		if (i > 0 && dims[i] != chunk[i])
-			return damaged(o, "extent %" PRIu64 " of axis %d is not that of a chunk, "
-				       "%" PRIu64, (uint64_t)dims[i], i, (uint64_t)chunk[i]);
+			return damaged(o,
+				       "extent %" PRIu64
+				       " of axis %d is not that of a chunk, "
+				       "%" PRIu64,
+				       (uint64_t)dims[i], i, (uint64_t)chunk[i]);
 	}
 	return TT_OK;
 }
@@ -65,7 +68,8 @@ static int read_raw(struct opening *o, hid_t file)
 	int rc;
 
 	if (!tti_is_hard_path(file, raw->path) ||
-	    tti_object_at(&object, file, raw->path) < 0 || object.type != H5O_TYPE_DATASET)
+	    tti_object_at(&object, file, raw->path) < 0 ||
+	    object.type != H5O_TYPE_DATASET)
 		return damaged(o, "there is no such dataset in the file");
 	raw->id = H5Dopen2(file, raw->path, H5P_DEFAULT);
 	raw->type = raw->id < 0 ? -1 : H5Dget_type(raw->id);
@@ -82,9 +86,12 @@ static int read_raw(struct opening *o, hid_t file)
 	if (rc < 0)
 		return rc;
 	if (!tti_fits_file(file, raw->rows / raw->chunk[0]))
-		return damaged(o, "has room for %" PRIu64 " chunks, more than the file has bytes",
+		return damaged(o,
+			       "has room for %" PRIu64
+			       " chunks, more than the file has bytes",
 			       raw->rows / raw->chunk[0]);
-	rc = tti_pipeline_get(&raw->pipeline, dcpl, raw->element_bytes, raw->chunk_bytes, o->err);
+	rc = tti_pipeline_get(&raw->pipeline, dcpl, raw->element_bytes, raw->chunk_bytes,
+			      o->err);
 	return rc < 0 ? tti_fail_in(o->err, rc, "%s: %s", o->where, raw->path) : TT_OK;
 }
 

@@ -15,10 +15,10 @@
 
 /* What of one chunk goes where. */
 struct part {
-	uint64_t item; /* in mapping.items */
-	uint64_t from_row; /* in the chunk */
+	uint64_t item;		      /* in mapping.items */
+	uint64_t from_row;	      /* in the chunk */
 	uint64_t extent[TT_MAX_RANK]; /* rows wanted, then the chunk's other extents */
-	char *to; /* of the first element */
+	char *to;		      /* of the first element */
 };
 
 struct strides {
@@ -26,7 +26,8 @@ struct strides {
 	uint32_t run; /* axes from here on lie in one piece on both sides */
 };
 
-static void make_strides(const struct tt_dataset *d, const struct part *p, struct strides *s)
+static void make_strides(const struct tt_dataset *d, const struct part *p,
+			 struct strides *s)
 {
 	const struct tti_grid *g = &d->grid;
 	uint64_t from = d->raw.element_bytes, to = from;
@@ -40,7 +41,8 @@ static void make_strides(const struct tt_dataset *d, const struct part *p, struc
 		to *= g->shape[i];
 		if (whole)
 			s->run = i;
-		whole = whole && p->extent[i] == g->chunk[i] && p->extent[i] == g->shape[i];
+		whole = whole && p->extent[i] == g->chunk[i] &&
+			p->extent[i] == g->shape[i];
 	}
 }
 
@@ -59,7 +61,8 @@ static int locate(struct tt_dataset *d, uint64_t item, struct tt_error *err)
 {
 	if (d->places[item].address != 0)
 		return TT_OK;
-	return tti_slot_probe(&d->slots, d->mapping.items[item].slot, &d->places[item], err);
+	return tti_slot_probe(&d->slots, d->mapping.items[item].slot, &d->places[item],
+			      err);
 }
 
 static int cache_chunk(struct tt_dataset *d, uint64_t item, struct tt_error *err)
@@ -72,9 +75,11 @@ static int cache_chunk(struct tt_dataset *d, uint64_t item, struct tt_error *err
 	if (!d->cached)
 		d->cached = malloc(d->raw.chunk_bytes);
 	if (!d->cached)
-		return tti_fail(err, -ENOMEM, "out of memory for a chunk of %" PRIu64 " bytes",
+		return tti_fail(err, -ENOMEM,
+				"out of memory for a chunk of %" PRIu64 " bytes",
 				d->raw.chunk_bytes);
-	rc = tti_slot_read(&d->slots, d->mapping.items[item].slot, &d->places[item], d->cached, err);
+	rc = tti_slot_read(&d->slots, d->mapping.items[item].slot, &d->places[item],
+			   d->cached, err);
 	if (rc == TT_OK)
 		d->cached_item = item;
 	return rc;
@@ -89,13 +94,13 @@ static int copy_part(struct tt_dataset *d, const struct part *p, struct tt_error
 	if (rc < 0)
 		return rc;
 	make_strides(d, p, &s);
-	if (s.run == 0 && d->raw.pipeline.count == 0 && place->address != TTI_NO_ADDRESS &&
-	    d->cached_item != p->item) {
+	if (s.run == 0 && d->raw.pipeline.count == 0 &&
+	    place->address != TTI_NO_ADDRESS && d->cached_item != p->item) {
 		rc = tti_slot_check(&d->slots, place, err);
-		return rc < 0 ? rc :
-				tti_driver_pread(d->driver,
-						 place->address + p->from_row * s.from[0], p->to,
-						 p->extent[0] * s.from[0], err);
+		return rc < 0 ? rc
+			      : tti_driver_pread(d->driver,
+						 place->address + p->from_row * s.from[0],
+						 p->to, p->extent[0] * s.from[0], err);
 	}
 	rc = cache_chunk(d, p->item, err);
 	if (rc == TT_OK)
@@ -105,7 +110,7 @@ static int copy_part(struct tt_dataset *d, const struct part *p, struct tt_error
 
 /* Rows that share one place of the grid on axis 0. */
 struct band {
-	uint64_t index; /* on axis 0 of the grid */
+	uint64_t index;	       /* on axis 0 of the grid */
 	uint64_t first, count; /* rows of the dataset */
 	char *to;
 };
@@ -128,7 +133,8 @@ static int read_chunk(struct tt_dataset *d, const struct band *b, uint64_t item,
 	p.extent[0] = b->count;
 	rc = copy_part(d, &p, err);
 	if (rc < 0)
-		return tti_fail_in(err, rc, "%s: chunk %" PRIu64 ": rows %" PRIu64 "-%" PRIu64,
+		return tti_fail_in(err, rc,
+				   "%s: chunk %" PRIu64 ": rows %" PRIu64 "-%" PRIu64,
 				   d->where, d->mapping.items[item].chunk, b->first,
 				   b->first + b->count - 1);
 	return TT_OK;
@@ -144,7 +150,8 @@ static int read_band(struct tt_dataset *d, const struct band *b, struct tt_error
 	while (after < m->count && m->items[after].chunk <= end)
 		after++;
 	if (after - first < d->grid.band)
-		tti_fill_bytes(b->to, b->count * d->info.row_bytes, d->fill, d->raw.element_bytes);
+		tti_fill_bytes(b->to, b->count * d->info.row_bytes, d->fill,
+			       d->raw.element_bytes);
 	for (size_t i = first; i < after && rc == TT_OK; i++)
 		rc = read_chunk(d, b, i, err);
 	return rc;
@@ -175,11 +182,15 @@ int tt_dataset_read(struct tt_dataset *d, uint64_t first, uint64_t count, void *
 	int rc;
 
 	if (first > total || count > total - first)
-		return tti_fail(err, TT_E_RANGE, "%s: rows %" PRIu64 " + %" PRIu64 " were asked "
-				"for, there are %" PRIu64, d->where, first, count, total);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: rows %" PRIu64 " + %" PRIu64 " were asked "
+				"for, there are %" PRIu64,
+				d->where, first, count, total);
 	if (d->info.vlen_strings)
-		return tti_fail(err, TT_E_UNSUPPORTED, "%s: strings of variable length cannot be "
-				"read as rows (h5py can)", d->where);
+		return tti_fail(err, TT_E_UNSUPPORTED,
+				"%s: strings of variable length cannot be "
+				"read as rows (h5py can)",
+				d->where);
 	if (count == 0 || d->info.row_bytes == 0)
 		return TT_OK;
 	rc = tti_dataset_resolve(d, NULL, NULL, err);
@@ -190,7 +201,8 @@ int tt_dataset_read(struct tt_dataset *d, uint64_t first, uint64_t count, void *
 	while (done < count && rc == TT_OK) {
 		uint64_t at = first + done, c0 = d->grid.chunk[0];
 		struct band b = {
-			.index = at / c0, .first = at,
+			.index = at / c0,
+			.first = at,
 			.count = tti_min_u64(count - done, c0 - at % c0),
 			.to = (char *)rows + done * d->info.row_bytes,
 		};

@@ -27,8 +27,8 @@ static void note_fault(void *ctx, const char *version, const char *what)
 
 	if (notes->count++ >= 8)
 		return;
-	fprintf(notes->f, "%s%s%s%s", notes->count > 1 ? "; " : "", version ? "version " : "",
-		version ? version : "", version ? ": " : "");
+	fprintf(notes->f, "%s%s%s%s", notes->count > 1 ? "; " : "",
+		version ? "version " : "", version ? version : "", version ? ": " : "");
 	fputs(what, notes->f);
 }
 
@@ -104,13 +104,14 @@ size_t tt_archive_version_count(const struct tt_archive *archive)
 	return archive->versions.count;
 }
 
-const struct tt_archive_version *tt_archive_version(const struct tt_archive *archive, size_t i)
+const struct tt_archive_version *tt_archive_version(const struct tt_archive *archive,
+						    size_t i)
 {
 	return i < archive->versions.count ? &archive->versions.items[i] : NULL;
 }
 
-int tt_archive_find_version(const struct tt_archive *archive, const char *name, size_t *out,
-			    struct tt_error *err)
+int tt_archive_find_version(const struct tt_archive *archive, const char *name,
+			    size_t *out, struct tt_error *err)
 {
 	const struct tti_versions *v = &archive->versions;
 	const char *path = tti_driver_path(archive->driver);
@@ -123,9 +124,10 @@ int tt_archive_find_version(const struct tt_archive *archive, const char *name, 
 		return tti_fail(err, TT_E_RANGE, "%s: there is no version '%s'", path,
 				name ? name : v->current);
 	if (!v->items[at].committed)
-		return tti_fail(err, TT_E_RANGE, "%s: version '%s' was never committed%s", path,
-				v->items[at].name,
-				name ? "" : ", though it is the current one; name another");
+		return tti_fail(err, TT_E_RANGE, "%s: version '%s' was never committed%s",
+				path, v->items[at].name,
+				name ? ""
+				     : ", though it is the current one; name another");
 	*out = at;
 	return TT_OK;
 }
@@ -165,7 +167,8 @@ static int collect(void *ctx, const char *name, H5O_type_t type)
 	const char *leaf = strrchr(name, '/');
 
 	leaf = leaf ? leaf + 1 : name;
-	if (type != H5O_TYPE_DATASET || strncmp(leaf, TTI_LEAF_TMP, strlen(TTI_LEAF_TMP)) == 0)
+	if (type != H5O_TYPE_DATASET ||
+	    strncmp(leaf, TTI_LEAF_TMP, strlen(TTI_LEAF_TMP)) == 0)
 		return TT_OK;
 	if (names->count == names->room) {
 		size_t room = names->room ? 2 * names->room : 16;
@@ -188,8 +191,8 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int tti_version_datasets(hid_t file, const char *version, char ***names_out, size_t *count_out,
-			 struct tt_error *err)
+int tti_version_datasets(hid_t file, const char *version, char ***names_out,
+			 size_t *count_out, struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	tti_auto_free char *path = tti_path_of_version(version);
@@ -223,8 +226,8 @@ int tt_archive_datasets(struct tt_archive *archive, size_t version, char ***name
 		return tti_fail(err, TT_E_RANGE, "%s: there is no version number %zu",
 				tti_driver_path(archive->driver), version);
 	return tti_version_datasets(tti_driver_file(archive->driver),
-				    archive->versions.items[version].name, names_out, count_out,
-				    err);
+				    archive->versions.items[version].name, names_out,
+				    count_out, err);
 }
 
 void tt_archive_free_names(char **names, size_t count)

@@ -38,8 +38,9 @@ static int hash_strings(struct tti_slot_digester *s, char **texts, uint64_t coun
 }
 
 /* Only libhdf5 can follow the strings into its global heap. */
-static int digest_strings(struct tti_slot_digester *s, uint64_t slot, const uint64_t *extent,
-			  struct tti_digest *out, struct tt_error *err)
+static int digest_strings(struct tti_slot_digester *s, uint64_t slot,
+			  const uint64_t *extent, struct tti_digest *out,
+			  struct tt_error *err)
 {
 	const struct tti_raw *raw = s->reader.raw;
 	hsize_t start[TT_MAX_RANK] = { slot * raw->chunk[0] }, box[TT_MAX_RANK];
@@ -54,7 +55,8 @@ static int digest_strings(struct tti_slot_digester *s, uint64_t slot, const uint
 	}
 	texts = calloc(count, sizeof(*texts));
 	if (!texts)
-		return tti_fail(err, -ENOMEM, "out of memory for %" PRIu64 " strings", count);
+		return tti_fail(err, -ENOMEM, "out of memory for %" PRIu64 " strings",
+				count);
 	memory = H5Screate_simple(raw->rank, box, NULL);
 	if (space < 0 || memory < 0 ||
 	    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, box, NULL) < 0 ||
@@ -70,7 +72,9 @@ static int digest_rows(struct tti_slot_digester *s, uint64_t slot, const uint64_
 {
 	const struct tti_raw *raw = s->reader.raw;
 	const struct tti_chunk_box box = {
-		.rank = raw->rank, .chunk = raw->chunk, .extent = extent,
+		.rank = raw->rank,
+		.chunk = raw->chunk,
+		.extent = extent,
 		.element_bytes = raw->element_bytes,
 	};
 	struct tti_chunk_place place;
@@ -79,7 +83,8 @@ static int digest_rows(struct tti_slot_digester *s, uint64_t slot, const uint64_
 	if (!s->chunk)
 		s->chunk = malloc(raw->chunk_bytes);
 	if (!s->chunk)
-		return tti_fail(err, -ENOMEM, "out of memory for a chunk of %" PRIu64 " bytes",
+		return tti_fail(err, -ENOMEM,
+				"out of memory for a chunk of %" PRIu64 " bytes",
 				raw->chunk_bytes);
 	rc = tti_slot_probe(&s->reader, slot, &place, err);
 	if (rc == TT_OK)
@@ -95,6 +100,6 @@ int tti_slot_digest(struct tti_slot_digester *s, uint64_t slot, const uint64_t *
 {
 	TTI_H5_QUIET;
 
-	return s->reader.raw->vlen_string ? digest_strings(s, slot, extent, out, err) :
-					    digest_rows(s, slot, extent, out, err);
+	return s->reader.raw->vlen_string ? digest_strings(s, slot, extent, out, err)
+					  : digest_rows(s, slot, extent, out, err);
 }

@@ -18,7 +18,7 @@ void tti_slot_digester_fini(struct tti_slot_digester *digester);
 
 /* extent: the trimmed shape of the chunk in the slot, which must lie inside raw_data.
  * TT_E_DAMAGED: it cannot be read as the pipeline says. */
-int tti_slot_digest(struct tti_slot_digester *digester, uint64_t slot, const uint64_t *extent,
-		    struct tti_digest *out, struct tt_error *err);
+int tti_slot_digest(struct tti_slot_digester *digester, uint64_t slot,
+		    const uint64_t *extent, struct tti_digest *out, struct tt_error *err);
 
 #endif

@@ -61,12 +61,14 @@ static int fill_slot(struct tti_slot_reader *r, void *chunk, struct tt_error *er
 		r->fill_known = rc == TT_OK;
 	}
 	if (rc == TT_OK)
-		tti_fill_bytes(chunk, r->raw->chunk_bytes, r->fill, r->raw->element_bytes);
+		tti_fill_bytes(chunk, r->raw->chunk_bytes, r->fill,
+			       r->raw->element_bytes);
 	return rc;
 }
 
 /* By libhdf5: a filter that only it, or a plug-in of its, can undo. */
-static int slot_by_hdf5(struct tti_slot_reader *r, uint64_t slot, void *chunk, struct tt_error *err)
+static int slot_by_hdf5(struct tti_slot_reader *r, uint64_t slot, void *chunk,
+			struct tt_error *err)
 {
 	const struct tti_raw *raw = r->raw;
 	hsize_t start[TT_MAX_RANK] = { slot * raw->chunk[0] }, count[TT_MAX_RANK];
@@ -95,29 +97,33 @@ static int room_for_stored(struct tti_slot_reader *r, uint64_t n, struct tt_erro
 		return TT_OK;
 	more = realloc(r->stored, n);
 	if (!more)
-		return tti_fail(err, -ENOMEM, "out of memory for a chunk of %" PRIu64 " bytes", n);
+		return tti_fail(err, -ENOMEM,
+				"out of memory for a chunk of %" PRIu64 " bytes", n);
 	r->stored = more;
 	r->room = n;
 	return TT_OK;
 }
 
 int tti_slot_check(struct tti_slot_reader *r, const struct tti_chunk_place *place,
-		       struct tt_error *err)
+		   struct tt_error *err)
 {
 	uint64_t end;
 
-	if (tti_add_overflow(place->address, place->n, &end) || end > tti_driver_end(r->driver))
-		return tti_fail(err, TT_E_DAMAGED, "lies past the end of the file, at bytes %" PRIu64
-				" + %" PRIu64 " of %" PRIu64, place->address, place->n,
-				tti_driver_end(r->driver));
+	if (tti_add_overflow(place->address, place->n, &end) ||
+	    end > tti_driver_end(r->driver))
+		return tti_fail(err, TT_E_DAMAGED,
+				"lies past the end of the file, at bytes %" PRIu64
+				" + %" PRIu64 " of %" PRIu64,
+				place->address, place->n, tti_driver_end(r->driver));
 	if (r->raw->pipeline.count == 0 && place->n != r->raw->chunk_bytes)
-		return tti_fail(err, TT_E_DAMAGED, "is stored in %" PRIu64 " bytes, not in %" PRIu64,
+		return tti_fail(err, TT_E_DAMAGED,
+				"is stored in %" PRIu64 " bytes, not in %" PRIu64,
 				place->n, r->raw->chunk_bytes);
 	return TT_OK;
 }
 
-int tti_slot_read(struct tti_slot_reader *r, uint64_t slot, const struct tti_chunk_place *place,
-		     void *chunk, struct tt_error *err)
+int tti_slot_read(struct tti_slot_reader *r, uint64_t slot,
+		  const struct tti_chunk_place *place, void *chunk, struct tt_error *err)
 {
 	const struct tti_pipeline *pipeline = &r->raw->pipeline;
 	struct tti_encoded stored = { .n = place->n, .mask = place->filter_mask };
@@ -129,14 +135,16 @@ int tti_slot_read(struct tti_slot_reader *r, uint64_t slot, const struct tti_chu
 	if (rc < 0)
 		return rc;
 	if (pipeline->count == 0)
-		return tti_driver_pread(r->driver, place->address, chunk, r->raw->chunk_bytes, err);
+		return tti_driver_pread(r->driver, place->address, chunk,
+					r->raw->chunk_bytes, err);
 	rc = tti_pipeline_supported(pipeline, place->filter_mask, err);
 	/* its own words, "filter 32015", say more than libhdf5's when that cannot either */
 	if (rc < 0)
 		return slot_by_hdf5(r, slot, chunk, NULL) == TT_OK ? TT_OK : rc;
 	rc = room_for_stored(r, place->n, err);
 	if (rc == TT_OK)
-		rc = tti_driver_pread(r->driver, place->address, r->stored, place->n, err);
+		rc = tti_driver_pread(r->driver, place->address, r->stored, place->n,
+				      err);
 	if (rc == TT_OK && !r->codec)
 		rc = tti_codec_new(&r->codec, err);
 	stored.bytes = r->stored;

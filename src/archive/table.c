@@ -25,8 +25,9 @@ static bool is_member(hid_t type, const char *name, hsize_t length)
 	tti_auto_hid member = index < 0 ? -1 : H5Tget_member_type(type, index), base = -1;
 	hsize_t dims[H5S_MAX_RANK];
 
-	if (member < 0 || H5Tget_class(member) != H5T_ARRAY || H5Tget_array_ndims(member) != 1 ||
-	    H5Tget_array_dims2(member, dims) < 0 || dims[0] != length)
+	if (member < 0 || H5Tget_class(member) != H5T_ARRAY ||
+	    H5Tget_array_ndims(member) != 1 || H5Tget_array_dims2(member, dims) < 0 ||
+	    dims[0] != length)
 		return false;
 	base = H5Tget_super(member);
 	return base >= 0 && H5Tget_class(base) == H5T_INTEGER;
@@ -50,9 +51,11 @@ static int check_type(hid_t id, const char *where, struct tt_error *err)
 {
 	tti_auto_hid type = H5Dget_type(id);
 
-	if (type < 0 || H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2 ||
-	    !is_member(type, "hash", 32) || !is_member(type, "shape", 2))
-		return bad(err, where, "is not made of hash (32 bytes) and shape (2 integers)");
+	if (type < 0 || H5Tget_class(type) != H5T_COMPOUND ||
+	    H5Tget_nmembers(type) != 2 || !is_member(type, "hash", 32) ||
+	    !is_member(type, "shape", 2))
+		return bad(err, where,
+			   "is not made of hash (32 bytes) and shape (2 integers)");
 	return TT_OK;
 }
 
@@ -66,23 +69,28 @@ static int check_extent(hid_t file, hid_t id, uint64_t count, const char *where,
 	    H5Sget_simple_extent_dims(space, &extent, NULL) < 0)
 		return bad(err, where, "is not a list");
 	if (extent < count)
-		return tti_fail(err, TT_E_DAMAGED, "%s: hash_table has %" PRIu64 " rows, "
-				"largest_index says %" PRIu64, where, (uint64_t)extent, count);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: hash_table has %" PRIu64 " rows, "
+				"largest_index says %" PRIu64,
+				where, (uint64_t)extent, count);
 	if (!tti_fits_file(file, count))
-		return tti_fail(err, TT_E_DAMAGED, "%s: largest_index of hash_table says %" PRIu64
-				" rows, more than the file has bytes", where, count);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: largest_index of hash_table says %" PRIu64
+				" rows, more than the file has bytes",
+				where, count);
 	return TT_OK;
 }
 
-static int read_rows(struct tti_table *out, hid_t id, const char *where, struct tt_error *err)
+static int read_rows(struct tti_table *out, hid_t id, const char *where,
+		     struct tt_error *err)
 {
 	tti_auto_hid memory = memory_type(), space = H5Dget_space(id), list = -1;
 	hsize_t start = 0, count = out->count;
 
 	out->rows = calloc(out->count, sizeof(*out->rows));
 	if (!out->rows)
-		return tti_fail(err, -ENOMEM, "%s: out of memory for %" PRIu64 " digests", where,
-				out->count);
+		return tti_fail(err, -ENOMEM, "%s: out of memory for %" PRIu64 " digests",
+				where, out->count);
 	list = H5Screate_simple(1, &count, NULL);
 	if (memory < 0 || space < 0 || list < 0 ||
 	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0 ||
@@ -91,8 +99,8 @@ static int read_rows(struct tti_table *out, hid_t id, const char *where, struct 
 	return TT_OK;
 }
 
-static int read_all(struct tti_table *out, hid_t file, const char *path, const char *where,
-		    struct tt_error *err)
+static int read_all(struct tti_table *out, hid_t file, const char *path,
+		    const char *where, struct tt_error *err)
 {
 	tti_auto_hid id = -1;
 	struct tti_object object;

@@ -12,7 +12,7 @@
 
 struct tti_table_row {
 	struct tti_digest digest; /* all zero: not known */
-	int64_t start, stop; /* rows of raw_data */
+	int64_t start, stop;	  /* rows of raw_data */
 };
 
 struct tti_table {

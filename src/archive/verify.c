@@ -13,12 +13,17 @@
 #include "archive/names.h"
 #include "base/error.h"
 
-void tti_verify_tell(struct tti_verify *v, const struct tti_place *place, const char *fmt, ...)
+void tti_verify_tell(struct tti_verify *v, const struct tti_place *place, const char *fmt,
+		     ...)
 {
 	char text[700];
 	struct tt_damage damage = {
-		.path = v->path, .version = place->version, .dataset = place->dataset,
-		.chunk = place->chunk, .row = place->row, .row_count = place->row_count,
+		.path = v->path,
+		.version = place->version,
+		.dataset = place->dataset,
+		.chunk = place->chunk,
+		.row = place->row,
+		.row_count = place->row_count,
 		.what = text,
 	};
 	va_list ap;
@@ -57,7 +62,8 @@ static void check_current(struct tti_verify *v)
 
 	for (size_t i = 0; i < versions->count; i++)
 		if (versions->items[i].current && !versions->items[i].committed)
-			tti_verify_tell(v, &nowhere, "current_version names '%s', which was never "
+			tti_verify_tell(v, &nowhere,
+					"current_version names '%s', which was never "
 					"committed: versioned_hdf5 would build on it",
 					versions->items[i].name);
 }
@@ -104,7 +110,8 @@ static int add_name(struct finding *f, const char *name, size_t len)
 		char **more = reallocarray(f->names, room, sizeof(*more));
 
 		if (!more)
-			return tti_fail(f->v->err, -ENOMEM, "%s: out of memory", f->v->path);
+			return tti_fail(f->v->err, -ENOMEM, "%s: out of memory",
+					f->v->path);
 		f->names = more;
 		f->room = room;
 	}
@@ -127,9 +134,11 @@ static int find_raw(void *ctx, const char *name, H5O_type_t type)
 		return TT_OK;
 	place.dataset = name;
 	if (is_leftover(leaf))
-		tti_verify_tell(f->v, &place, "is left over from a run of versioned_hdf5 that was "
+		tti_verify_tell(f->v, &place,
+				"is left over from a run of versioned_hdf5 that was "
 				"interrupted");
-	else if (type == H5O_TYPE_DATASET && strcmp(leaf, TTI_LEAF_RAW) == 0 && leaf != name)
+	else if (type == H5O_TYPE_DATASET && strcmp(leaf, TTI_LEAF_RAW) == 0 &&
+		 leaf != name)
 		return add_name(f, name, leaf - 1 - name);
 	else if (type != H5O_TYPE_DATASET && type != H5O_TYPE_GROUP)
 		tti_verify_tell(f->v, &place, "is neither a group nor a dataset");
@@ -149,17 +158,20 @@ static bool has_raw(struct tti_verify *v, const char *name)
 static int check_member(void *ctx, const char *name, H5O_type_t type)
 {
 	struct finding *f = ctx;
-	struct tti_place place = { .version = f->version, .dataset = name, .chunk = -1, .row = -1 };
+	struct tti_place place = {
+		.version = f->version, .dataset = name, .chunk = -1, .row = -1
+	};
 	struct tt_error why;
 
 	if (is_leftover(leaf_of(name)))
-		tti_verify_tell(f->v, &place, "is left over from a run of versioned_hdf5 that was "
+		tti_verify_tell(f->v, &place,
+				"is left over from a run of versioned_hdf5 that was "
 				"interrupted");
 	else if (type == H5O_TYPE_DATASET && tti_check_dataset_name(name, &why) < 0)
 		tti_verify_tell(f->v, &place, "%s", why.text);
 	else if (type == H5O_TYPE_DATASET && !has_raw(f->v, name))
-		tti_verify_tell(f->v, &place, "there is no %s/%s/raw_data for it", TTI_GROUP_DATA,
-				name);
+		tti_verify_tell(f->v, &place, "there is no %s/%s/raw_data for it",
+				TTI_GROUP_DATA, name);
 	else if (type != H5O_TYPE_DATASET && type != H5O_TYPE_GROUP)
 		tti_verify_tell(f->v, &place, "is neither a group nor a dataset");
 	return TT_OK;
@@ -169,8 +181,8 @@ static int walk(struct finding *f, const char *path, tti_walk_fn *fn)
 {
 	tti_auto_hid group = H5Gopen2(tti_driver_file(f->v->driver), path, H5P_DEFAULT);
 	struct tti_place place = { .version = f->version, .chunk = -1, .row = -1 };
-	int rc = group < 0 ? tti_h5_fail(f->v->err, TT_E_DAMAGED, path, NULL) :
-			     tti_walk(group, path, fn, f, f->v->err);
+	int rc = group < 0 ? tti_h5_fail(f->v->err, TT_E_DAMAGED, path, NULL)
+			   : tti_walk(group, path, fn, f, f->v->err);
 
 	return absorb(f->v, &place, rc);
 }
@@ -184,8 +196,8 @@ static int check_groups(struct finding *f)
 
 		f->version = f->v->versions.items[i].name;
 		path = tti_path_of_version(f->version);
-		rc = path ? walk(f, path, check_member) :
-			    tti_fail(f->v->err, -ENOMEM, "%s: out of memory", f->v->path);
+		rc = path ? walk(f, path, check_member)
+			  : tti_fail(f->v->err, -ENOMEM, "%s: out of memory", f->v->path);
 	}
 	f->version = NULL;
 	return rc;
@@ -235,7 +247,9 @@ int tt_archive_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *f
 	const struct tt_archive_open_opts init = TT_ARCHIVE_OPEN_OPTS_INIT;
 	const struct tti_driver_opts opts = { .apply_wait_ns = init.apply_wait_ns };
 	struct tt_error local;
-	struct tti_verify v = { .path = path, .fn = fn, .ctx = ctx, .err = err ? err : &local };
+	struct tti_verify v = {
+		.path = path, .fn = fn, .ctx = ctx, .err = err ? err : &local
+	};
 	struct tti_place nowhere = TTI_NOWHERE;
 	int rc;
 

@@ -23,10 +23,13 @@ struct tti_place {
 	const char *version, *dataset;
 	int64_t chunk, row, row_count;
 };
-#define TTI_NOWHERE { .chunk = -1, .row = -1 }
+#define TTI_NOWHERE \
+	{ \
+		.chunk = -1, .row = -1 \
+	}
 
-void tti_verify_tell(struct tti_verify *verify, const struct tti_place *place, const char *fmt,
-		     ...) TTI_PRINTF(3, 4);
+void tti_verify_tell(struct tti_verify *verify, const struct tti_place *place,
+		     const char *fmt, ...) TTI_PRINTF(3, 4);
 
 /* raw_data and hash_table of a dataset, and every mapping of every version to it; every digest
  * is made anew.  An error means that it could not be looked at (memory, I/O). */

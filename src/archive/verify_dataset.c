@@ -19,9 +19,9 @@
 
 /* What versions and hash_table say about one slot. */
 struct slot {
-	uint64_t version; /* first that uses it, + 1; 0: none */
+	uint64_t version;		/* first that uses it, + 1; 0: none */
 	uint64_t chunk, row, row_count; /* there */
-	uint64_t table_row; /* + 1; 0: none */
+	uint64_t table_row;		/* + 1; 0: none */
 };
 
 struct subject {
@@ -32,9 +32,9 @@ struct subject {
 	struct tti_table table;
 	bool table_known, padded;
 	struct slot *slots;
-	uint64_t *extents; /* of the chunk in each slot, raw.rank a slot */
-	uint64_t slot_count; /* room in both */
-	uint64_t need; /* slots that versions use, counted from 0 */
+	uint64_t *extents;	 /* of the chunk in each slot, raw.rank a slot */
+	uint64_t slot_count;	 /* room in both */
+	uint64_t need;		 /* slots that versions use, counted from 0 */
 	struct tti_object *seen; /* objects that several versions share */
 	size_t seen_count;
 	size_t version; /* at hand */
@@ -67,8 +67,9 @@ static int check_chunks_attribute(struct subject *s)
 	int64_t chunks[TT_MAX_RANK];
 	struct tt_error why;
 	size_t count;
-	int rc = tti_attr_ints(chunks, TT_MAX_RANK, &count,
-			       (struct tti_attr){ s->raw.id, TTI_ATTR_CHUNKS, s->raw.path }, &why);
+	int rc = tti_attr_ints(
+		chunks, TT_MAX_RANK, &count,
+		(struct tti_attr){ s->raw.id, TTI_ATTR_CHUNKS, s->raw.path }, &why);
 	bool same = count == s->raw.rank;
 
 	if (rc < 0) {
@@ -78,8 +79,9 @@ static int check_chunks_attribute(struct subject *s)
 	for (size_t i = 0; same && i < count; i++)
 		same = chunks[i] >= 0 && (uint64_t)chunks[i] == s->raw.chunk[i];
 	if (!same)
-		tti_verify_tell(s->v, &place, "attribute chunks of raw_data %s", count ?
-				"is not its chunk shape" : "is missing, which versioned_hdf5 needs");
+		tti_verify_tell(s->v, &place, "attribute chunks of raw_data %s",
+				count ? "is not its chunk shape"
+				      : "is missing, which versioned_hdf5 needs");
 	return TT_OK;
 }
 
@@ -90,8 +92,10 @@ static void check_extents(struct subject *s)
 	hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
 
 	if (s->raw.rows % s->raw.chunk[0] != 0)
-		tti_verify_tell(s->v, &place, "raw_data has %" PRIu64 " rows, no whole number of "
-				"slots of %" PRIu64, s->raw.rows, s->raw.chunk[0]);
+		tti_verify_tell(s->v, &place,
+				"raw_data has %" PRIu64 " rows, no whole number of "
+				"slots of %" PRIu64,
+				s->raw.rows, s->raw.chunk[0]);
 	if (space < 0 || H5Sget_simple_extent_dims(space, dims, max) < 0)
 		return;
 	if (max[0] != H5S_UNLIMITED)
@@ -105,18 +109,22 @@ static void check_table_row(struct subject *s, uint64_t r)
 	uint64_t c0 = s->raw.chunk[0], slot;
 
 	if (row->start < 0 || row->start % (int64_t)c0 != 0 || row->stop <= row->start ||
-	    (uint64_t)(row->stop - row->start) > c0 || (uint64_t)row->stop > s->raw.rows) {
-		tti_verify_tell(s->v, &place, "row %" PRIu64 " of hash_table names rows %" PRId64
-				" to %" PRId64 " of raw_data, which are no slot of it", r,
-				row->start, row->stop);
+	    (uint64_t)(row->stop - row->start) > c0 ||
+	    (uint64_t)row->stop > s->raw.rows) {
+		tti_verify_tell(s->v, &place,
+				"row %" PRIu64 " of hash_table names rows %" PRId64
+				" to %" PRId64 " of raw_data, which are no slot of it",
+				r, row->start, row->stop);
 		return;
 	}
 	slot = row->start / c0;
 	if (slot >= s->slot_count)
 		return;
 	if (s->slots[slot].table_row != 0)
-		tti_verify_tell(s->v, &place, "rows %" PRIu64 " and %" PRIu64 " of hash_table name "
-				"the same slot %" PRIu64, s->slots[slot].table_row - 1, r, slot);
+		tti_verify_tell(s->v, &place,
+				"rows %" PRIu64 " and %" PRIu64 " of hash_table name "
+				"the same slot %" PRIu64,
+				s->slots[slot].table_row - 1, r, slot);
 	else
 		s->slots[slot].table_row = r + 1;
 }
@@ -130,16 +138,19 @@ static int read_table(struct subject *s)
 
 	if (!path)
 		return no_memory(s);
-	rc = tti_table_read(&s->table, tti_driver_file(s->v->driver), path, s->where, s->v->err);
+	rc = tti_table_read(&s->table, tti_driver_file(s->v->driver), path, s->where,
+			    s->v->err);
 	if (rc < 0 && rc != TT_E_DAMAGED)
 		return rc;
 	s->table_known = rc == TT_OK;
 	if (!s->table_known)
 		tti_verify_tell(s->v, &place, "%s", s->v->err->text);
-	else if (tti_mul_overflow(s->table.count, s->raw.chunk[0], &rows) || rows > s->raw.rows)
-		tti_verify_tell(s->v, &place, "raw_data has %" PRIu64 " rows, too few for the "
-				"%" PRIu64 " chunks that largest_index counts", s->raw.rows,
-				s->table.count);
+	else if (tti_mul_overflow(s->table.count, s->raw.chunk[0], &rows) ||
+		 rows > s->raw.rows)
+		tti_verify_tell(s->v, &place,
+				"raw_data has %" PRIu64 " rows, too few for the "
+				"%" PRIu64 " chunks that largest_index counts",
+				s->raw.rows, s->table.count);
 	return TT_OK;
 }
 
@@ -166,7 +177,8 @@ static int grow_slots(struct subject *s, uint64_t count)
 	return TT_OK;
 }
 
-static int use_slot(struct subject *s, const struct tti_grid *grid, struct tti_mapped item)
+static int use_slot(struct subject *s, const struct tti_grid *grid,
+		    struct tti_mapped item)
 {
 	uint64_t start[TT_MAX_RANK], extent[TT_MAX_RANK], *known;
 	size_t bytes = grid->rank * sizeof(*known);
@@ -180,16 +192,22 @@ static int use_slot(struct subject *s, const struct tti_grid *grid, struct tti_m
 	known = &s->extents[item.slot * grid->rank];
 	s->need = tti_max_u64(s->need, item.slot + 1);
 	if (slot->version == 0) {
-		*slot = (struct slot){ s->version + 1, item.chunk, start[0], extent[0], 0 };
+		*slot = (struct slot){ s->version + 1, item.chunk, start[0], extent[0],
+				       0 };
 		memcpy(known, extent, bytes);
 	} else if (memcmp(known, extent, bytes) != 0) {
 		struct tti_place place = {
-			s->v->versions.items[s->version].name, s->name, item.chunk, start[0],
+			s->v->versions.items[s->version].name,
+			s->name,
+			item.chunk,
+			start[0],
 			extent[0],
 		};
 
-		tti_verify_tell(s->v, &place, "shares slot %" PRIu64 " with chunk %" PRIu64 " of "
-				"version %s, which has another shape", item.slot, slot->chunk,
+		tti_verify_tell(s->v, &place,
+				"shares slot %" PRIu64 " with chunk %" PRIu64 " of "
+				"version %s, which has another shape",
+				item.slot, slot->chunk,
 				s->v->versions.items[slot->version - 1].name);
 	}
 	return TT_OK;
@@ -199,7 +217,10 @@ static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 {
 	struct subject *s = ctx;
 	struct tti_place place = {
-		s->v->versions.items[s->version].name, s->name, fault->chunk, fault->row,
+		s->v->versions.items[s->version].name,
+		s->name,
+		fault->chunk,
+		fault->row,
 		fault->row_count,
 	};
 
@@ -209,7 +230,8 @@ static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 /* The shape stands in the file twice, which shows when one of them is damaged. */
 static void check_shape(struct subject *s, struct tt_dataset *d)
 {
-	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1, 0 };
+	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
+				   0 };
 	tti_auto_hid space = H5Dget_space(d->id);
 	hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
 	int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, max);
@@ -217,16 +239,18 @@ static void check_shape(struct subject *s, struct tt_dataset *d)
 	for (int i = 0; i < rank; i++) {
 		if (dims[i] == max[i])
 			continue;
-		tti_verify_tell(s->v, &place, "axis %d has %" PRIu64 " places but may have %"
-				PRIu64 ": a version's shape is fixed", i, (uint64_t)dims[i],
-				(uint64_t)max[i]);
+		tti_verify_tell(s->v, &place,
+				"axis %d has %" PRIu64 " places but may have %" PRIu64
+				": a version's shape is fixed",
+				i, (uint64_t)dims[i], (uint64_t)max[i]);
 		return;
 	}
 }
 
 static int check_mappings(struct subject *s, struct tt_dataset *d)
 {
-	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1, 0 };
+	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
+				   0 };
 	int rc;
 
 	check_shape(s, d);
@@ -292,9 +316,13 @@ static void check_table(struct subject *s)
 	for (uint64_t r = 0; r < s->table.count; r++)
 		check_table_row(s, r);
 	if (s->table_known && s->need > s->table.count)
-		tti_verify_tell(s->v, &place, "versions use %" PRIu64 " slots, largest_index counts "
-				"%" PRIu64 ": the next commit by versioned_hdf5 overwrites chunks in "
-				"use (rebuild the hash table)", s->need, s->table.count);
+		tti_verify_tell(
+			s->v, &place,
+			"versions use %" PRIu64 " slots, largest_index counts "
+			"%" PRIu64
+			": the next commit by versioned_hdf5 overwrites chunks in "
+			"use (rebuild the hash table)",
+			s->need, s->table.count);
 }
 
 /* The digest that the table has for a slot, NULL (and told) when there is none to compare. */
@@ -307,22 +335,26 @@ static const struct tti_digest *expected(struct subject *s, uint64_t slot)
 	if (!s->table_known)
 		return NULL;
 	if (at->table_row == 0) {
-		tti_verify_tell(s->v, &place, "hash_table has no row for its slot %" PRIu64, slot);
+		tti_verify_tell(s->v, &place,
+				"hash_table has no row for its slot %" PRIu64, slot);
 		return NULL;
 	}
 	row = &s->table.rows[at->table_row - 1];
 	if ((uint64_t)(row->stop - row->start) != s->extents[slot * s->raw.rank])
-		tti_verify_tell(s->v, &place, "has %" PRIu64 " rows, hash_table says %" PRId64,
+		tti_verify_tell(s->v, &place,
+				"has %" PRIu64 " rows, hash_table says %" PRId64,
 				s->extents[slot * s->raw.rank], row->stop - row->start);
 	if (tti_digest_is_zero(&row->digest)) {
-		tti_verify_tell(s->v, &place, "its digest is not known to hash_table, so it cannot "
+		tti_verify_tell(s->v, &place,
+				"its digest is not known to hash_table, so it cannot "
 				"be checked");
 		return NULL;
 	}
 	return &row->digest;
 }
 
-static int check_slot(struct subject *s, struct tti_slot_digester *digester, uint64_t slot)
+static int check_slot(struct subject *s, struct tti_slot_digester *digester,
+		      uint64_t slot)
 {
 	const struct tti_digest *want = expected(s, slot);
 	struct tti_place place = place_of_slot(s, slot);
@@ -332,7 +364,8 @@ static int check_slot(struct subject *s, struct tti_slot_digester *digester, uin
 				 s->v->err);
 
 	if (rc == TT_E_DAMAGED) {
-		tti_verify_tell(s->v, &place, "slot %" PRIu64 ": %s", slot, s->v->err->text);
+		tti_verify_tell(s->v, &place, "slot %" PRIu64 ": %s", slot,
+				s->v->err->text);
 		return TT_OK;
 	}
 	/* strings of data_version 1 were hashed by their addresses */
@@ -341,10 +374,14 @@ static int check_slot(struct subject *s, struct tti_slot_digester *digester, uin
 		return rc;
 	tti_digest_print(want, stored);
 	tti_digest_print(&digest, made);
-	tti_verify_tell(s->v, &place, "its bytes have the digest %s, hash_table says %s (slot %"
-			PRIu64 "%s)%s", made, stored, slot,
-			s->slots[slot].version ? "" : ", which no version uses", s->padded ?
-			"; versioned_hdf5 may have hashed other padding than it stored" : "");
+	tti_verify_tell(
+		s->v, &place,
+		"its bytes have the digest %s, hash_table says %s (slot %" PRIu64 "%s)%s",
+		made, stored, slot,
+		s->slots[slot].version ? "" : ", which no version uses",
+		s->padded
+			? "; versioned_hdf5 may have hashed other padding than it stored"
+			: "");
 	return TT_OK;
 }
 
@@ -385,7 +422,8 @@ static int by_digest(const void *a, const void *b)
 /* Two slots in use with one digest: deduplication failed, and delete_versions does too. */
 static int check_duplicates(struct subject *s)
 {
-	tti_auto_free const struct tti_table_row **used = calloc(s->slot_count + 1, sizeof(*used));
+	tti_auto_free const struct tti_table_row **used =
+		calloc(s->slot_count + 1, sizeof(*used));
 	size_t count = 0;
 
 	if (!used)
@@ -403,9 +441,11 @@ static int check_duplicates(struct subject *s)
 		struct tti_place place = place_of_slot(s, slot);
 
 		if (tti_digest_equal(&used[i - 1]->digest, &used[i]->digest))
-			tti_verify_tell(s->v, &place, "slots %" PRIu64 " and %" PRIu64 " are both in "
+			tti_verify_tell(s->v, &place,
+					"slots %" PRIu64 " and %" PRIu64 " are both in "
 					"use and have the same digest",
-					(uint64_t)used[i - 1]->start / s->raw.chunk[0], slot);
+					(uint64_t)used[i - 1]->start / s->raw.chunk[0],
+					slot);
 	}
 	return TT_OK;
 }
@@ -417,7 +457,8 @@ static bool has_padding(struct subject *s)
 	struct tti_h5rows rows;
 	bool padded;
 
-	if (tti_h5type_rows(&rows, s->raw.type, s->raw.rank, s->raw.chunk, NULL, s->where, NULL) < 0)
+	if (tti_h5type_rows(&rows, s->raw.type, s->raw.rank, s->raw.chunk, NULL, s->where,
+			    NULL) < 0)
 		return false;
 	padded = rows.dtype && tt_dtype_has_padding(rows.dtype);
 	tti_h5rows_fini(&rows);
@@ -432,11 +473,13 @@ static int check_all(struct subject *s)
 	s->padded = has_padding(s);
 	if (rc == TT_OK)
 		rc = read_table(s);
-	for (s->version = 0; s->version < s->v->versions.count && rc == TT_OK; s->version++)
+	for (s->version = 0; s->version < s->v->versions.count && rc == TT_OK;
+	     s->version++)
 		if (s->v->versions.items[s->version].committed)
 			rc = check_version(s);
 	if (rc == TT_OK)
-		rc = grow_slots(s, tti_min_u64(s->table.count, s->raw.rows / s->raw.chunk[0]));
+		rc = grow_slots(
+			s, tti_min_u64(s->table.count, s->raw.rows / s->raw.chunk[0]));
 	if (rc < 0)
 		return rc;
 	check_table(s);

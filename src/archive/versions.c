@@ -28,7 +28,7 @@ struct reading {
 };
 
 static void TTI_PRINTF(3, 4)
-report(struct reading *r, const char *version, const char *fmt, ...)
+	report(struct reading *r, const char *version, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -43,7 +43,8 @@ report(struct reading *r, const char *version, const char *fmt, ...)
 
 static int no_memory(struct reading *r)
 {
-	return tti_fail(r->err, -ENOMEM, "%s: out of memory for the list of versions", r->path);
+	return tti_fail(r->err, -ENOMEM, "%s: out of memory for the list of versions",
+			r->path);
 }
 
 /* A string attribute, or NULL with a report; only lack of memory is an error. */
@@ -52,7 +53,8 @@ static int text_of(struct reading *r, hid_t object, const char *version, const c
 {
 	struct tt_error why = { 0 };
 	bool fixed;
-	int rc = tti_attr_string(out, &fixed, (struct tti_attr){ object, name, version }, &why);
+	int rc = tti_attr_string(out, &fixed, (struct tti_attr){ object, name, version },
+				 &why);
 
 	if (rc == -ENOMEM)
 		return no_memory(r);
@@ -61,8 +63,10 @@ static int text_of(struct reading *r, hid_t object, const char *version, const c
 	else if (!*out)
 		report(r, version, "attribute %s is missing", name);
 	else if (fixed)
-		report(r, version, "attribute %s is a string of fixed length, which "
-		       "versioned_hdf5 does not read", name);
+		report(r, version,
+		       "attribute %s is a string of fixed length, which "
+		       "versioned_hdf5 does not read",
+		       name);
 	return TT_OK;
 }
 
@@ -84,12 +88,14 @@ static int read_committed(struct reading *r, hid_t object, struct tt_archive_ver
 	bool found;
 
 	if (tti_attr_bool(&v->committed, &found,
-			  (struct tti_attr){ object, TTI_ATTR_COMMITTED, v->name }, &why) < 0)
+			  (struct tti_attr){ object, TTI_ATTR_COMMITTED, v->name },
+			  &why) < 0)
 		report(r, v->name, "%s", why.text);
 	else if (!found)
 		report(r, v->name, "attribute committed is missing");
 	else if (!v->committed)
-		report(r, v->name, "was never committed (left by a writer that was killed)");
+		report(r, v->name,
+		       "was never committed (left by a writer that was killed)");
 	return TT_OK;
 }
 
@@ -118,8 +124,10 @@ static int read_version(struct reading *r, hid_t object, struct tt_archive_versi
 	if (rc < 0)
 		return rc;
 	if (*timestamp && !is_timestamp(timestamp))
-		report(r, v->name, "timestamp '%.64s' is not of the form "
-		       "YYYY-MM-DD HH:MM:SS.ffffff+0000, so it sorts wrongly", timestamp);
+		report(r, v->name,
+		       "timestamp '%.64s' is not of the form "
+		       "YYYY-MM-DD HH:MM:SS.ffffff+0000, so it sorts wrongly",
+		       timestamp);
 	return read_committed(r, object, v);
 }
 
@@ -196,10 +204,10 @@ static int by_name(const void *a, const void *b)
 }
 
 struct order {
-	struct named *names;  /* ascending */
-	size_t *parent;	      /* or TTI_NO_VERSION */
-	size_t *chain;	      /* scratch: from a version up to what is placed already */
-	uint8_t *placed;      /* 1 in the chain at hand, 2 in the result */
+	struct named *names; /* ascending */
+	size_t *parent;	     /* or TTI_NO_VERSION */
+	size_t *chain;	     /* scratch: from a version up to what is placed already */
+	uint8_t *placed;     /* 1 in the chain at hand, 2 in the result */
 	struct tt_archive_version *result;
 	size_t count;
 };
@@ -220,7 +228,8 @@ static int order_begin(struct order *o, const struct tti_versions *v)
 	qsort(o->names, n, sizeof(*o->names), by_name);
 	for (size_t i = 0; i < n; i++) {
 		const struct named key = { v->items[i].prev ? v->items[i].prev : "", 0 };
-		const struct named *hit = bsearch(&key, o->names, n, sizeof(key), by_name);
+		const struct named *hit =
+			bsearch(&key, o->names, n, sizeof(key), by_name);
 
 		o->parent[i] = hit ? hit->index : TTI_NO_VERSION;
 	}
@@ -281,9 +290,9 @@ static int read_data_version(struct reading *r)
 {
 	int64_t value = 1;
 	size_t count;
-	int rc = tti_attr_ints(&value, 1, &count,
-			       (struct tti_attr){ r->group, TTI_ATTR_DATA_VERSION, r->path },
-			       r->err);
+	int rc = tti_attr_ints(
+		&value, 1, &count,
+		(struct tti_attr){ r->group, TTI_ATTR_DATA_VERSION, r->path }, r->err);
 
 	if (rc < 0)
 		return rc;
@@ -291,12 +300,15 @@ static int read_data_version(struct reading *r)
 	if (value == 1 || value == TTI_DATA_VERSION)
 		return TT_OK;
 	if (value > TTI_DATA_VERSION)
-		return tti_fail(r->err, TT_E_FORMAT, "%s: data_version %" PRId64 " was written by "
-				"a later version of versioned_hdf5, at most %d is known", r->path,
-				value, TTI_DATA_VERSION);
-	return tti_fail(r->err, TT_E_FORMAT, "%s: data_version %" PRId64 " has wrong hash tables "
-			"and is not supported (rebuild_hashtables of versioned_hdf5 mends it)",
-			r->path, value);
+		return tti_fail(r->err, TT_E_FORMAT,
+				"%s: data_version %" PRId64 " was written by "
+				"a later version of versioned_hdf5, at most %d is known",
+				r->path, value, TTI_DATA_VERSION);
+	return tti_fail(
+		r->err, TT_E_FORMAT,
+		"%s: data_version %" PRId64 " has wrong hash tables "
+		"and is not supported (rebuild_hashtables of versioned_hdf5 mends it)",
+		r->path, value);
 }
 
 static int read_current(struct reading *r)
@@ -308,7 +320,8 @@ static int read_current(struct reading *r)
 		return rc;
 	at = tti_versions_find(r->out, r->out->current);
 	if (at == TTI_NO_VERSION)
-		report(r, NULL, "current_version '%.200s' names no version", r->out->current);
+		report(r, NULL, "current_version '%.200s' names no version",
+		       r->out->current);
 	else
 		r->out->items[at].current = true;
 	return TT_OK;
@@ -322,10 +335,13 @@ static int open_versions(struct reading *r, hid_t file, hid_t *group)
 	    H5Lexists(file, TTI_GROUP_VERSIONS, H5P_DEFAULT) <= 0 ||
 	    tti_object_at(&object, file, TTI_GROUP_VERSIONS) < 0 ||
 	    object.type != H5O_TYPE_GROUP)
-		return tti_fail(r->err, TT_E_FORMAT, "%s: is an HDF5 file but no archive: there is "
-				"no group %s in it", r->path, TTI_GROUP_VERSIONS);
+		return tti_fail(r->err, TT_E_FORMAT,
+				"%s: is an HDF5 file but no archive: there is "
+				"no group %s in it",
+				r->path, TTI_GROUP_VERSIONS);
 	*group = H5Gopen2(file, TTI_GROUP_VERSIONS, H5P_DEFAULT);
-	return *group < 0 ? tti_h5_fail(r->err, TT_E_DAMAGED, r->path, TTI_GROUP_VERSIONS) : TT_OK;
+	return *group < 0 ? tti_h5_fail(r->err, TT_E_DAMAGED, r->path, TTI_GROUP_VERSIONS)
+			  : TT_OK;
 }
 
 static int read_all(struct reading *r, hid_t file)
@@ -340,8 +356,9 @@ static int read_all(struct reading *r, hid_t file)
 	if (rc < 0)
 		return rc;
 	if (H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, each_link, r) < 0)
-		return r->rc < 0 ? r->rc :
-				   tti_h5_fail(r->err, TT_E_DAMAGED, r->path, TTI_GROUP_VERSIONS);
+		return r->rc < 0 ? r->rc
+				 : tti_h5_fail(r->err, TT_E_DAMAGED, r->path,
+					       TTI_GROUP_VERSIONS);
 	rc = put_in_order(r);
 	return rc < 0 ? rc : read_current(r);
 }
@@ -351,7 +368,12 @@ int tti_versions_read(struct tti_versions *out, hid_t file, const char *path,
 {
 	TTI_H5_QUIET;
 	struct reading r = {
-		.out = out, .fault = fault, .ctx = ctx, .err = err, .path = path, .group = -1,
+		.out = out,
+		.fault = fault,
+		.ctx = ctx,
+		.err = err,
+		.path = path,
+		.group = -1,
 	};
 	int rc;
 

@@ -22,8 +22,8 @@ static uint32_t crc_portable(uint32_t crc, const uint8_t *p, size_t n)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t crc, const uint8_t *p,
-							      size_t n)
+__attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t crc,
+							    const uint8_t *p, size_t n)
 {
 	uint64_t wide = crc;
 

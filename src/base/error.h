@@ -10,7 +10,8 @@
 
 /* Set err (may be NULL) and return code.  errno is kept. */
 int tti_fail(struct tt_error *err, int code, const char *fmt, ...) TTI_PRINTF(3, 4);
-int tti_vfail(struct tt_error *err, int code, const char *fmt, va_list ap) TTI_PRINTF(3, 0);
+int tti_vfail(struct tt_error *err, int code, const char *fmt, va_list ap)
+	TTI_PRINTF(3, 0);
 
 /* "path: what: strerror(-code)"; what may be NULL. */
 int tti_fail_sys(struct tt_error *err, int code, const char *path, const char *what);

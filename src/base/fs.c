@@ -39,11 +39,13 @@ static const char *kind_words(mode_t mode)
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err)
 {
-	tti_auto_fd fd = openat(dirfd, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	tti_auto_fd fd =
+		openat(dirfd, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
 	struct stat st;
 
 	if (fd < 0 && errno == EISDIR)
-		return tti_fail(err, -EISDIR, "%s: is a directory, not a regular file", path);
+		return tti_fail(err, -EISDIR, "%s: is a directory, not a regular file",
+				path);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
 	if (fstat(fd, &st) < 0)
@@ -143,16 +145,18 @@ int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
 	return keep_size ? TT_OK : write_zeros(fd, offset, n);
 }
 
-int tti_fail_space(struct tt_error *err, int code, const char *path, int fd, uint64_t needed)
+int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
+		   uint64_t needed)
 {
 	struct statvfs fs;
 
 	if (code == -ENOSPC && fstatvfs(fd, &fs) == 0)
-		return tti_fail(err, code,
-				"%s: no space left: needs %llu bytes, %llu are free on this "
-				"file system",
-				path, (unsigned long long)needed,
-				(unsigned long long)fs.f_bavail * fs.f_frsize);
+		return tti_fail(
+			err, code,
+			"%s: no space left: needs %llu bytes, %llu are free on this "
+			"file system",
+			path, (unsigned long long)needed,
+			(unsigned long long)fs.f_bavail * fs.f_frsize);
 	return tti_fail_sys(err, code, path, NULL);
 }
 
@@ -199,7 +203,8 @@ int tti_fsync_parent(const char *path)
 int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
 	       mode_t mode, bool replace, struct tt_error *err)
 {
-	tti_auto_fd fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	tti_auto_fd fd =
+		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	int rc;
 
 	if (fd < 0)
@@ -263,9 +268,9 @@ bool tti_same_inode(int fd, int dirfd, const char *name)
 bool tti_is_network_fs(int fd)
 {
 	/* numbers of statfs(2): NFS, SMB, SMB2, CIFS, Ceph, AFS, 9P, Lustre, GFS2 */
-	static const uint32_t magics[] = { 0x6969,     0x517b,	   0xfe534d42, 0xff534d42,
-					   0x00c36400, 0x5346414f, 0x01021997, 0x0bd00bd0,
-					   0x01161970 };
+	static const uint32_t magics[] = { 0x6969,     0x517b,	   0xfe534d42,
+					   0xff534d42, 0x00c36400, 0x5346414f,
+					   0x01021997, 0x0bd00bd0, 0x01161970 };
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) < 0)

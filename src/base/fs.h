@@ -40,7 +40,8 @@ int tti_write_all(int fd, const void *buf, size_t n);
 int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size);
 
 /* Words for a full disk: "path: needs N bytes, M are free on this file system". */
-int tti_fail_space(struct tt_error *err, int code, const char *path, int fd, uint64_t needed);
+int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
+		   uint64_t needed);
 
 int tti_fsync_dir(int dirfd);
 int tti_fsync_parent(const char *path); /* the directory that holds path */

@@ -10,8 +10,9 @@
 static struct flock one_byte(short type, int64_t byte)
 {
 	/* l_pid must be 0 for open file description locks */
-	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte,
-			      .l_len = 1 };
+	struct flock lock = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
+	};
 
 	return lock;
 }

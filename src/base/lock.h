@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TTI_LOCK_WRITER	    ((int64_t)1 << 62)	     /* who may append */
-#define TTI_LOCK_PID	    (((int64_t)1 << 62) + 1) /* POSIX lock, tells the pid */
+#define TTI_LOCK_WRITER ((int64_t)1 << 62)	     /* who may append */
+#define TTI_LOCK_PID (((int64_t)1 << 62) + 1)	     /* POSIX lock, tells the pid */
 #define TTI_LOCK_MAINTAINER (((int64_t)1 << 62) + 2) /* merge, prune, recover */
 
 /* Take the exclusive lock without waiting: TT_OK, TT_E_BUSY or a negated errno. */

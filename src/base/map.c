@@ -39,7 +39,8 @@ void tti_map_close(struct tti_map *map)
 #define MADV_POPULATE_WRITE 23
 #endif
 
-int tti_map_populate(const struct tti_map *map, uint64_t offset, uint64_t n, bool writable)
+int tti_map_populate(const struct tti_map *map, uint64_t offset, uint64_t n,
+		     bool writable)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t from = offset & ~(page - 1);

@@ -16,7 +16,7 @@
 #define TTI_DTYPE_MAX_TEXT (4u << 20)
 #define TTI_DTYPE_MAX_LEAVES 65536u
 #define TTI_DTYPE_MAX_NAMES (16u << 20) /* bytes of all leaf names of a node */
-#define TTI_DTYPE_MAX_SIZE INT32_MAX /* NumPy holds no larger element */
+#define TTI_DTYPE_MAX_SIZE INT32_MAX	/* NumPy holds no larger element */
 
 struct tti_gap {
 	size_t offset, bytes; /* in a row */
@@ -36,7 +36,7 @@ struct tt_dtype {
 	struct tt_dtype *base; /* sub-arrays only, as the two below */
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK]; /* own extents, then the base's */
-	uint32_t full_rank; /* with the base's */
+	uint32_t full_rank;	     /* with the base's */
 
 	struct tt_field *fields; /* structs only; names and titles are allocated */
 	size_t field_count;
@@ -80,16 +80,17 @@ int tti_dtype_parse_descr(struct tt_dtype **out, const char *text, size_t len,
 struct tti_fields {
 	struct tt_field *fields;
 	size_t count, room;
-	uint64_t end; /* where the next field may begin */
+	uint64_t end;	 /* where the next field may begin */
 	uint64_t leaves; /* of all fields so far, up to TTI_DTYPE_MAX_LEAVES */
-	bool c_layout; /* place fields and end as a C compiler does */
+	bool c_layout;	 /* place fields and end as a C compiler does */
 };
 void tti_fields_fini(struct tti_fields *fields);
 #define tti_auto_fields TTI_CLEANUP(tti_fields_fini) struct tti_fields
 
 /* Count the leaves of one more field; refused as soon as the struct would have too many, for
  * each field holds a table of its own: a short text could ask for any amount of memory. */
-int tti_count_leaves(uint64_t *leaves, const struct tt_dtype *dtype, struct tt_error *err);
+int tti_count_leaves(uint64_t *leaves, const struct tt_dtype *dtype,
+		     struct tt_error *err);
 
 /* Append a field; a reference to dtype is taken.  title may be NULL. */
 int tti_fields_add(struct tti_fields *fields, const char *name, const char *title,

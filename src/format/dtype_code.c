@@ -9,7 +9,7 @@
 
 struct code {
 	const char *text, *end; /* what is left */
-	const char *all; /* for the errors */
+	const char *all;	/* for the errors */
 	size_t all_len;
 	struct tt_error *err;
 };

@@ -9,7 +9,7 @@
 struct tti_dtype_parser {
 	struct tti_literal lit;
 	bool is_header; /* no dictionary form */
-	bool c_layout; /* place fields as a C compiler does */
+	bool c_layout;	/* place fields as a C compiler does */
 	uint32_t depth; /* of nesting, up to TTI_DTYPE_MAX_DEPTH */
 };
 

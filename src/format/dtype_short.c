@@ -79,9 +79,8 @@ static int take_extents(struct tti_dtype_parser *p, struct tt_dtype **dtype)
 	while (tti_literal_take(&p->lit, '[')) {
 		do {
 			if (rank == TT_MAX_RANK)
-				return tti_literal_fail(&p->lit,
-							"more than %d dimensions",
-							TT_MAX_RANK);
+				return tti_literal_fail(
+					&p->lit, "more than %d dimensions", TT_MAX_RANK);
 			rc = tti_literal_u64(&p->lit, &shape[rank++]);
 			if (rc < 0)
 				return rc;

@@ -24,8 +24,7 @@ int tti_literal_fail(struct tti_literal *lit, const char *fmt, ...)
 		return tti_fail(lit->err, lit->code, "%s: at the end: %s", lit->what,
 				words);
 	return tti_fail(lit->err, lit->code, "%s: at character %zu (near \"%.*s\"): %s",
-			lit->what, lit->pos + 1, (int)near, lit->text + lit->pos,
-			words);
+			lit->what, lit->pos + 1, (int)near, lit->text + lit->pos, words);
 }
 
 static char byte_at(const struct tti_literal *lit, size_t pos)

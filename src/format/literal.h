@@ -14,16 +14,16 @@
 struct tti_literal {
 	const char *text;
 	size_t len, pos;
-	bool has_comments; /* '#' to the end of the line is blank */
-	const char *what; /* opens the error texts: "element type" or a path */
-	int code; /* of the errors */
+	bool has_comments;    /* '#' to the end of the line is blank */
+	const char *what;     /* opens the error texts: "element type" or a path */
+	int code;	      /* of the errors */
 	struct tt_error *err; /* may be NULL */
 };
 
 /* Set the error: "what: at character N (near ...): words".  Returns code. */
 int tti_literal_fail(struct tti_literal *lit, const char *fmt, ...) TTI_PRINTF(2, 3);
 
-void tti_literal_space(struct tti_literal *lit); /* skip blanks and newlines */
+void tti_literal_space(struct tti_literal *lit);  /* skip blanks and newlines */
 bool tti_literal_at_end(struct tti_literal *lit); /* nothing but blanks follows */
 /* After blanks: is the next byte c, or is it and take it, or take it or fail. */
 bool tti_literal_peek(struct tti_literal *lit, char c);

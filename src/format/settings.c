@@ -14,7 +14,7 @@
 static const struct tti_settings_header header_v1 = {
 	.magic = TTI_SETTINGS_MAGIC,
 	.version = TTI_SETTINGS_VERSION,
-	.settings = { TTI_SETTINGS_OFF, TTI_SETTINGS_STRIDE * TTI_SETTINGS_COPIES },
+	.settings = { TTI_SETTINGS_OFF, TTI_SETTINGS_STRIDE *TTI_SETTINGS_COPIES },
 	.words = { TTI_WORDS_OFF, sizeof(struct tti_words) },
 	.marks = { TTI_MARKS_OFF, TTI_READERS_OFF - TTI_MARKS_OFF },
 	.counters = { TTI_COUNTERS_OFF, sizeof(struct tti_counters) },
@@ -72,15 +72,16 @@ int tti_settings_check(const void *bytes, uint64_t file_bytes, const char *path,
 
 	if (file_bytes < TTI_SETTINGS_MIN_BYTES)
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: %" PRIu64 " bytes, a settings file has at least %d", path,
-				file_bytes, TTI_SETTINGS_MIN_BYTES);
+				"%s: %" PRIu64 " bytes, a settings file has at least %d",
+				path, file_bytes, TTI_SETTINGS_MIN_BYTES);
 	memcpy(&header, bytes, sizeof(header));
 	if (header.magic != TTI_SETTINGS_MAGIC)
 		return tti_fail(err, TT_E_DAMAGED, "%s: bad magic 0x%" PRIx64, path,
 				header.magic);
 	if (header.crc != header_crc(header))
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: header CRC is 0x%08" PRIx32 ", its bytes give 0x%08" PRIx32,
+				"%s: header CRC is 0x%08" PRIx32
+				", its bytes give 0x%08" PRIx32,
 				path, header.crc, header_crc(header));
 	if (header.version != TTI_SETTINGS_VERSION || header.incompat != 0)
 		return tti_fail(err, TT_E_UNSUPPORTED,
@@ -89,8 +90,8 @@ int tti_settings_check(const void *bytes, uint64_t file_bytes, const char *path,
 				path, header.version, header.incompat);
 	expected.crc = header.crc;
 	if (memcmp(&header, &expected, sizeof(header)) != 0)
-		return tti_fail(err, TT_E_DAMAGED, "%s: regions lie where version 1 has none",
-				path);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: regions lie where version 1 has none", path);
 	return TT_OK;
 }
 
@@ -143,8 +144,8 @@ int tti_settings_pick(const void *file, struct tti_settings *out, unsigned *whic
 			*which_out = i;
 	}
 	if (best == 0)
-		return tti_fail(err, TT_E_DAMAGED, "%s: neither copy of the settings is valid",
-				path);
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: neither copy of the settings is valid", path);
 	return TT_OK;
 }
 
@@ -155,8 +156,10 @@ int tti_mark_pick(const void *marks, struct tti_mark *out)
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
 		struct tti_mark mark;
 
-		memcpy(&mark, (const uint8_t *)marks + i * TTI_SETTINGS_STRIDE, sizeof(mark));
-		if (mark.sequence <= best || mark.crc != mark_crc(mark) || mark.from > mark.end)
+		memcpy(&mark, (const uint8_t *)marks + i * TTI_SETTINGS_STRIDE,
+		       sizeof(mark));
+		if (mark.sequence <= best || mark.crc != mark_crc(mark) ||
+		    mark.from > mark.end)
 			continue;
 		best = mark.sequence;
 		*out = mark;

@@ -28,7 +28,8 @@
 #define TTI_SETTINGS_MAGIC UINT64_C(0x314c494154544b54) /* "TKTTAIL1" */
 #define TTI_SETTINGS_VERSION 1
 #define TTI_SETTINGS_OFF 0x200
-#define TTI_SETTINGS_STRIDE 0x200 /* from copy 0 to copy 1, from mark 0 to mark 1: a sector */
+#define TTI_SETTINGS_STRIDE \
+	0x200 /* from copy 0 to copy 1, from mark 0 to mark 1: a sector */
 #define TTI_SETTINGS_COPIES 2
 #define TTI_WORDS_OFF 0x1000
 #define TTI_COUNTERS_OFF 0x1400
@@ -63,18 +64,19 @@ struct tti_settings_header { /* 128 bytes */
 
 /* One copy of the settings, 128 bytes. */
 struct tti_settings {
-	uint64_t sequence; /* 0: never written */
+	uint64_t sequence;   /* 0: never written */
 	uint8_t ring_id[16]; /* random, at create; all zero only in foreign rings */
-	uint64_t capacity; /* rows a file, rounded already unless EXACT */
-	uint64_t keep; /* files in the queue */
-	uint64_t max_bytes; /* 0: no limit */
-	int64_t sync_ms; /* -1 none, 0 each append, else every so many ms */
-	int32_t roll_at_s; /* second of the day, -1 none */
-	uint32_t zone; /* of that day: 0 = UTC, the only one */
-	uint32_t flags; /* TTI_SETTINGS_* */
+	uint64_t capacity;   /* rows a file, rounded already unless EXACT */
+	uint64_t keep;	     /* files in the queue */
+	uint64_t max_bytes;  /* 0: no limit */
+	int64_t sync_ms;     /* -1 none, 0 each append, else every so many ms */
+	int32_t roll_at_s;   /* second of the day, -1 none */
+	uint32_t zone;	     /* of that day: 0 = UTC, the only one */
+	uint32_t flags;	     /* TTI_SETTINGS_* */
 	uint32_t tail_words; /* of new files: 5, or 4 in a ring that npyt 0.3 must read */
-	int64_t created_ns; /* wall clock at which ring_id was made */
-	uint32_t time_leaf; /* the time field is leaf n - 1 of a row; 0: by the default rule */
+	int64_t created_ns;  /* wall clock at which ring_id was made */
+	uint32_t
+		time_leaf; /* the time field is leaf n - 1 of a row; 0: by the default rule */
 	uint32_t zero0;
 	uint64_t zero1[4];
 	uint32_t zero2;
@@ -90,7 +92,8 @@ struct tti_words {
 	_Atomic(uint32_t) writer_pid; /* 0: none known; liveness is the lock, not this */
 	uint32_t zero0[31];
 	_Atomic(uint32_t) wake; /* counts events; what readers sleep on */
-	_Atomic(uint32_t) wake_policy; /* enum tti_wake_policy, stored by the writer at open */
+	_Atomic(uint32_t)
+		wake_policy; /* enum tti_wake_policy, stored by the writer at open */
 	uint32_t zero1[30];
 	_Atomic(uint64_t) request; /* seal requests made, added to by requesters */
 	uint64_t zero2[15];
@@ -98,7 +101,12 @@ struct tti_words {
 	uint64_t zero3[15];
 	uint64_t zero4[64];
 };
-enum tti_wake_policy { TTI_WAKE_UNKNOWN = 0, TTI_WAKE_EACH, TTI_WAKE_PERIOD, TTI_WAKE_NEVER };
+enum tti_wake_policy {
+	TTI_WAKE_UNKNOWN = 0,
+	TTI_WAKE_EACH,
+	TTI_WAKE_PERIOD,
+	TTI_WAKE_NEVER
+};
 
 /* Counters, for those who watch; nothing depends on them.  Relaxed loads and stores; those of
  * the writer's thread and those of its helper are 128 bytes apart. */
@@ -106,22 +114,22 @@ struct tti_counters {
 	_Atomic(uint64_t) rows, bytes, appends; /* since the ring was made */
 	_Atomic(uint64_t) rolls;
 	_Atomic(int64_t) last_write_ns; /* wall clock */
-	_Atomic(int64_t) opened_ns; /* wall clock at which the last writer opened */
+	_Atomic(int64_t) opened_ns;	/* wall clock at which the last writer opened */
 	uint64_t zero0[10];
 	_Atomic(uint64_t) wakes, syncs, sync_failures;
 	_Atomic(int64_t) last_sync_ns;
 	_Atomic(uint64_t) synced_file, synced_end; /* position known to be on disk */
-	_Atomic(uint64_t) prepared; /* next files made ahead */
+	_Atomic(uint64_t) prepared;		   /* next files made ahead */
 	uint64_t zero1[9];
-	_Atomic(uint64_t) clock_steps; /* wall clock found behind the newest name */
+	_Atomic(uint64_t) clock_steps;	/* wall clock found behind the newest name */
 	_Atomic(int64_t) clock_step_ns; /* the last one: by how much */
-	_Atomic(uint64_t) repairs; /* opens that found something half done */
+	_Atomic(uint64_t) repairs;	/* opens that found something half done */
 	uint64_t zero2[13];
 	_Atomic(uint64_t) errors; /* stored after the fields of the last one (release) */
 	_Atomic(int64_t) error_ns;
 	_Atomic(int64_t) error_code; /* as the calls return it */
-	uint8_t error_tag[24]; /* DISK_FULL, ...; NUL-padded */
-	uint8_t error_text[80]; /* NUL-padded */
+	uint8_t error_tag[24];	     /* DISK_FULL, ...; NUL-padded */
+	uint8_t error_text[80];	     /* NUL-padded */
 	/* bucket i: calls that took [2^i, 2^(i+1)) ns */
 	_Atomic(uint64_t) append_ns[64], roll_ns[64], sync_ns[64], wake_ns[64];
 	uint64_t zero3[64];
@@ -131,22 +139,22 @@ struct tti_counters {
 struct tti_reader_slot {
 	_Atomic(uint32_t) pid; /* 0: free */
 	uint32_t zero0;
-	_Atomic(int64_t) seen_ns; /* wall clock of its last store here */
+	_Atomic(int64_t) seen_ns;    /* wall clock of its last store here */
 	_Atomic(uint64_t) file, row; /* its position */
-	_Atomic(uint64_t) lost; /* rows it was told that it lost */
-	uint8_t name[64]; /* who, NUL-padded UTF-8 */
+	_Atomic(uint64_t) lost;	     /* rows it was told that it lost */
+	uint8_t name[64];	     /* who, NUL-padded UTF-8 */
 	uint64_t zero1[3];
 };
 
 /* What is known to be on disk. */
 struct tti_mark {
-	uint64_t sequence; /* 0: none */
-	uint64_t file; /* name; 0 in FILE.mark */
-	uint64_t from, end; /* rows from 0 of the file */
+	uint64_t sequence;	   /* 0: none */
+	uint64_t file;		   /* name; 0 in FILE.mark */
+	uint64_t from, end;	   /* rows from 0 of the file */
 	uint64_t update_timestamp; /* the CRC holds only while the file's is equal */
 	uint8_t boot_id[16];
 	uint32_t rows_crc; /* CRC-32C of the rows [from, end) */
-	uint32_t crc; /* CRC-32C of the mark with this field 0 */
+	uint32_t crc;	   /* CRC-32C of the mark with this field 0 */
 };
 
 /* One file of the ring, 128 bytes.  An entry is free when claim is 0: claimed by
@@ -156,13 +164,16 @@ struct tti_mark {
  * lost. */
 struct tti_entry {
 	_Atomic(uint64_t) name;
-	_Atomic(int64_t) first_row_ns; /* wall clock of its first row; INT64_MIN none yet */
+	_Atomic(int64_t)
+		first_row_ns;	/* wall clock of its first row; INT64_MIN none yet */
 	_Atomic(uint64_t) rows; /* at seal; UINT64_MAX until then */
 	_Atomic(int64_t) time_min, time_max; /* of the time field; min > max: unknown */
 	_Atomic(uint64_t) cut_at; /* first row cut after a power loss; UINT64_MAX none */
-	_Atomic(uint64_t) merged_into; /* name of the file that holds its rows now, or 0 */
+	_Atomic(uint64_t)
+		merged_into;	      /* name of the file that holds its rows now, or 0 */
 	_Atomic(uint64_t) merged_row; /* its first row there */
-	_Atomic(uint64_t) base; /* rows the ring ever had before this file's; UINT64_MAX unknown */
+	_Atomic(uint64_t)
+		base; /* rows the ring ever had before this file's; UINT64_MAX unknown */
 	_Atomic(uint64_t) claim; /* not 0: somebody fills it or name holds a file */
 	uint64_t zero0[6];
 };

@@ -71,7 +71,8 @@ int tti_live_bounds(const struct tti_live *live, uint64_t *start_out, uint64_t *
 	int rc = live->tail_words ? load_bounds(live, bounds) : TT_OK;
 
 	if (rc == -ENODATA)
-		return tti_fail(err, TT_E_DAMAGED, "%s: was cut or lengthened while it was open",
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: was cut or lengthened while it was open",
 				live->path);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, live->path, "read of the tail");

@@ -32,11 +32,14 @@ struct tti_ring {
 	bool writable;
 	struct tti_map lock; /* empty: no manifest that can be used */
 	uint64_t slots;
-	struct tti_map set; /* empty: no settings file that can be used */
+	struct tti_map set;	      /* empty: no settings file that can be used */
 	struct tti_settings settings; /* when set is mapped */
 	int set_rc; /* TT_OK, -ENOENT, or why the settings file is not used */
 };
-#define TTI_RING_EMPTY { .dirfd = -1, .lock_fd = -1, .set_fd = -1 }
+#define TTI_RING_EMPTY \
+	{ \
+		.dirfd = -1, .lock_fd = -1, .set_fd = -1 \
+	}
 
 /* Open dir with what is there of manifest and settings file.  TT_E_FORMAT when there is
  * neither. */
@@ -83,7 +86,7 @@ uint64_t tti_ring_newest(const struct tti_ring *ring);
 struct tti_ring_item {
 	uint64_t name;
 	bool merged;
-	bool shadowed; /* its rows are in a merged file: not to be shown */
+	bool shadowed;	/* its rows are in a merged file: not to be shown */
 	bool published; /* not newer than the manifest's newest */
 	bool queued, sealed;
 };
@@ -115,18 +118,20 @@ struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx);
 uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name);
 /* An entry for name, found or made (growing the file when needed); a new one holds rows
  * unknown, no first row, base as given. */
-int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base, uint64_t *idx_out,
-			struct tt_error *err);
+int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
+			uint64_t *idx_out, struct tt_error *err);
 /* The ring is not ours: no settings file, or the newest file has no entry in it. */
 bool tti_ring_is_foreign(const struct tti_ring *ring);
 /* The day of a file: its entry, or its name, or mtime when the name lies in the future. */
-int64_t tti_ring_first_row_ns(const struct tti_ring *ring, const struct tti_ring_item *item);
+int64_t tti_ring_first_row_ns(const struct tti_ring *ring,
+			      const struct tti_ring_item *item);
 
 /* ---- files ---- */
 
 /* Open one file of the ring. */
-int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged, bool writable,
-		       bool by_pread, struct tti_live *live, struct tt_error *err);
+int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
+		       bool writable, bool by_pread, struct tti_live *live,
+		       struct tt_error *err);
 /* An error that npyt's newest file may give while it is being made: it has no rows yet. */
 bool tti_ring_is_incomplete(int rc);
 /* The same dtype and row shape? */

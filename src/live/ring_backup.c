@@ -47,13 +47,14 @@ static int copy_live(const struct tti_live *live, int to, uint64_t data_off, uin
 static int make_like(const struct backup *backup, const char *name, int like,
 		     struct tt_error *err)
 {
-	tti_auto_fd fd = openat(backup->site.dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-				0644);
+	tti_auto_fd fd = openat(backup->site.dirfd, name,
+				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	int rc = fd < 0 ? -errno : TT_OK;
 
 	if (rc == TT_OK && like >= 0)
 		rc = tti_narrow_mode(fd, like);
-	return rc < 0 ? tti_fail_sys(err, rc, backup->site.path, name) : tti_steal_fd(&fd);
+	return rc < 0 ? tti_fail_sys(err, rc, backup->site.path, name)
+		      : tti_steal_fd(&fd);
 }
 
 static int copy_file(struct backup *backup, const struct tti_ring_item *item,
@@ -64,13 +65,15 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 	struct tti_live_make make;
 	tti_auto_fd fd = -1;
 	uint64_t data_off;
-	int rc = tti_ring_open_file(&backup->ring, item->name, item->merged, false, true, &live,
-				    err);
+	int rc = tti_ring_open_file(&backup->ring, item->name, item->merged, false, true,
+				    &live, err);
 
 	tti_ring_format_name(file_name, item->name, item->merged);
 	if (rc == TT_OK) {
 		make = (struct tti_live_make){ .dtype = live.npy.dtype,
-					       .row_rank = live.npy.rank ? live.npy.rank - 1 : 0,
+					       .row_rank = live.npy.rank
+								   ? live.npy.rank - 1
+								   : 0,
 					       .row_shape = live.npy.shape + 1,
 					       .capacity = live.capacity,
 					       .exact = true,
@@ -127,8 +130,10 @@ static int copy_manifest(struct backup *backup, struct tt_error *err)
 	for (size_t i = 0; i < backup->items.count; i++)
 		if (backup->items.at[i].queued)
 			names[at++] = backup->items.at[i].name;
-	return put(backup, TTI_MANIFEST_NAME,
-		   (struct content){ names, slots * sizeof(*names), backup->ring.lock_fd }, err);
+	return put(
+		backup, TTI_MANIFEST_NAME,
+		(struct content){ names, slots * sizeof(*names), backup->ring.lock_fd },
+		err);
 }
 
 static bool is_copied(const struct backup *backup, uint64_t name)
@@ -153,7 +158,8 @@ static int copy_settings(struct backup *backup, struct tt_error *err)
 	tti_settings_format(bytes, &ring->settings);
 	for (uint64_t i = 0; i < count; i++) {
 		const struct tti_entry *from = tti_ring_entry(ring, i);
-		struct tti_entry *to = (struct tti_entry *)(void *)(bytes + TTI_ENTRIES_OFF) + i;
+		struct tti_entry *to =
+			(struct tti_entry *)(void *)(bytes + TTI_ENTRIES_OFF) + i;
 		uint64_t name = tti_entry_name(from);
 
 		if (name == 0 || !is_copied(backup, name))
@@ -171,7 +177,8 @@ static int copy_settings(struct backup *backup, struct tt_error *err)
 		tti_field_store(&to->claim, 1);
 		tti_entry_name_store(to, name);
 	}
-	return put(backup, TTI_SETTINGS_NAME, (struct content){ bytes, n, ring->set_fd }, err);
+	return put(backup, TTI_SETTINGS_NAME, (struct content){ bytes, n, ring->set_fd },
+		   err);
 }
 
 static int copy_all(struct backup *backup, struct tt_error *err)
@@ -222,7 +229,8 @@ static int try_copy(struct backup *backup, struct tt_error *err)
 
 int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err)
 {
-	struct backup backup = { .ring = TTI_RING_EMPTY, .site = { .parent = -1, .dirfd = -1 } };
+	struct backup backup = { .ring = TTI_RING_EMPTY,
+				 .site = { .parent = -1, .dirfd = -1 } };
 	int rc = tti_ring_open(&backup.ring, dir, false, err);
 
 	if (rc == TT_OK)
@@ -233,8 +241,8 @@ int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err)
 			rc = try_copy(&backup, err);
 	}
 	if (rc == -EAGAIN)
-		rc = tti_fail(err, -EAGAIN, "%s: files are removed as fast as they are copied",
-			      dir);
+		rc = tti_fail(err, -EAGAIN,
+			      "%s: files are removed as fast as they are copied", dir);
 	tti_site_fini(&backup.site);
 	tti_ring_close(&backup.ring);
 	return rc;

@@ -59,17 +59,19 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 	int rc;
 
 	tti_ring_format_name(file_name, name, false);
-	fd = openat(creation->site.dirfd, file_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	fd = openat(creation->site.dirfd, file_name,
+		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, creation->site.path, file_name);
-	rc = tti_live_fill(fd, &make, creation->site.path, &creation->settings.capacity, NULL, err);
+	rc = tti_live_fill(fd, &make, creation->site.path, &creation->settings.capacity,
+			   NULL, err);
 	if (rc == TT_OK)
 		rc = sync_fd(fd, creation->site.path, err);
 	if (rc == TT_OK && fstat(fd, &st) < 0)
 		rc = tti_fail_sys(err, -errno, creation->site.path, "fstat");
 	if (rc == TT_OK)
-		rc = check_max_bytes(&creation->settings, (uint64_t)st.st_size, creation->site.path,
-				     err);
+		rc = check_max_bytes(&creation->settings, (uint64_t)st.st_size,
+				     creation->site.path, err);
 	TTI_FAILPOINT("ring.create.file");
 	return rc;
 }
@@ -84,7 +86,8 @@ static int make_manifest(struct creation *creation, uint64_t name, struct tt_err
 		return tti_fail_sys(err, -errno, creation->site.path, TTI_MANIFEST_NAME);
 	rc = tti_reserve_space(fd, 0, creation->settings.keep * 8, false);
 	if (rc < 0)
-		return tti_fail_space(err, rc, creation->site.path, fd, creation->settings.keep * 8);
+		return tti_fail_space(err, rc, creation->site.path, fd,
+				      creation->settings.keep * 8);
 	rc = tti_pwrite_all(fd, &name, sizeof(name), 0);
 	TTI_FAILPOINT("ring.create.manifest");
 	if (rc < 0)
@@ -94,9 +97,12 @@ static int make_manifest(struct creation *creation, uint64_t name, struct tt_err
 
 static int make_settings(struct creation *creation, uint64_t name, struct tt_error *err)
 {
-	struct tti_entry entry = { .name = name, .first_row_ns = INT64_MIN,
-				   .rows = TTI_ROWS_UNKNOWN, .time_min = INT64_MAX,
-				   .time_max = INT64_MIN, .cut_at = UINT64_MAX,
+	struct tti_entry entry = { .name = name,
+				   .first_row_ns = INT64_MIN,
+				   .rows = TTI_ROWS_UNKNOWN,
+				   .time_min = INT64_MAX,
+				   .time_max = INT64_MIN,
+				   .cut_at = UINT64_MAX,
 				   .claim = (uint64_t)getpid() };
 	tti_auto_free uint8_t *bytes = malloc(TTI_SETTINGS_MIN_BYTES);
 	struct tti_settings *settings = &creation->settings;
@@ -111,8 +117,8 @@ static int make_settings(struct creation *creation, uint64_t name, struct tt_err
 	settings->ring_id[0] |= 1; /* all zero means a foreign ring */
 	tti_settings_format(bytes, settings);
 	memcpy(bytes + TTI_ENTRIES_OFF, &entry, sizeof(entry));
-	rc = tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME, bytes,
-			TTI_SETTINGS_MIN_BYTES, 0644, false, err);
+	rc = tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME,
+			bytes, TTI_SETTINGS_MIN_BYTES, 0644, false, err);
 	return rc < 0 ? tti_fail_in(err, rc, "%s", creation->site.path) : TT_OK;
 }
 
@@ -121,7 +127,9 @@ static int make_lock_file(struct creation *creation, struct tt_error *err)
 	tti_auto_fd fd = openat(creation->site.dirfd, TTI_RING_WRITER_NAME,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	return fd < 0 ? tti_fail_sys(err, -errno, creation->site.path, TTI_RING_WRITER_NAME) : TT_OK;
+	return fd < 0 ? tti_fail_sys(err, -errno, creation->site.path,
+				     TTI_RING_WRITER_NAME)
+		      : TT_OK;
 }
 
 static int build(struct creation *creation, struct tt_error *err)
@@ -157,8 +165,8 @@ int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 	int rc;
 
 	if (!opts || !tti_take_opts(&mine, sizeof(mine), opts))
-		return tti_fail(err, TT_E_MISUSE, "%s: options are needed, of this release",
-				dir);
+		return tti_fail(err, TT_E_MISUSE,
+				"%s: options are needed, of this release", dir);
 	rc = tti_ring_settings_from(&creation.settings, &mine, err);
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", dir);
@@ -193,9 +201,8 @@ static int merge_settings(struct tti_settings *out, const struct tti_ring *ring,
 	rc = tti_ring_settings_from(&fresh, &wanted, err);
 	if (rc < 0)
 		return rc;
-	if (!wanted.exact &&
-	    !tti_tail_align_capacity(fresh.capacity, newest->data_off, newest->row_bytes,
-				     &fresh.capacity))
+	if (!wanted.exact && !tti_tail_align_capacity(fresh.capacity, newest->data_off,
+						      newest->row_bytes, &fresh.capacity))
 		return tti_fail(err, TT_E_RANGE, "capacity %" PRIu64 ": too large",
 				wanted.capacity);
 	memcpy(fresh.ring_id, ring->settings.ring_id, sizeof(fresh.ring_id));
@@ -214,8 +221,8 @@ static int set_locked(struct tti_ring *ring, const struct tt_ring_opts *opts,
 	int rc = tti_ring_mend_manifest(ring, 2, false, &repair, err);
 
 	if (rc == TT_OK)
-		rc = tti_ring_open_file(ring, tti_ring_newest(ring), false, false, true, &newest,
-					err);
+		rc = tti_ring_open_file(ring, tti_ring_newest(ring), false, false, true,
+					&newest, err);
 	if (rc < 0)
 		return rc;
 	rc = tti_ring_mend_settings(ring, &newest, &repair, err);
@@ -224,9 +231,11 @@ static int set_locked(struct tti_ring *ring, const struct tt_ring_opts *opts,
 		if (rc < 0)
 			rc = tti_fail_in(err, rc, "%s", ring->path);
 		else
-			rc = check_max_bytes(&settings, newest.data_off +
-						     settings.capacity * newest.row_bytes +
-						     TTI_TAIL_MAX_BYTES, ring->path, err);
+			rc = check_max_bytes(
+				&settings,
+				newest.data_off + settings.capacity * newest.row_bytes +
+					TTI_TAIL_MAX_BYTES,
+				ring->path, err);
 	}
 	/* slots first: a stored keep that the manifest lacks is made up for at the next open */
 	if (rc == TT_OK)
@@ -245,8 +254,8 @@ int tt_ring_set(const char *dir, const struct tt_ring_opts *opts, struct tt_erro
 	int rc;
 
 	if (!opts || !tti_take_opts(&mine, sizeof(mine), opts))
-		return tti_fail(err, TT_E_MISUSE, "%s: options are needed, of this release",
-				dir);
+		return tti_fail(err, TT_E_MISUSE,
+				"%s: options are needed, of this release", dir);
 	rc = tti_ring_open(&ring, dir, true, err);
 	if (rc < 0)
 		return rc;

@@ -17,7 +17,8 @@
 #include "base/clock.h"
 #include "base/num.h"
 
-const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf, size_t size)
+const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf,
+			  size_t size)
 {
 	snprintf(buf, size, "%s/%s", ring->path, name);
 	return buf;
@@ -66,8 +67,8 @@ static int judge_settings(struct tti_ring *ring, uint64_t bytes, struct tt_error
 
 	tti_ring_path(ring, TTI_SETTINGS_NAME, path, sizeof(path));
 	if (bytes < sizeof(page))
-		return tti_fail(err, TT_E_DAMAGED, "%s: %" PRIu64 " bytes are too few", path,
-				bytes);
+		return tti_fail(err, TT_E_DAMAGED, "%s: %" PRIu64 " bytes are too few",
+				path, bytes);
 	rc = tti_pread_all(ring->set_fd, page, sizeof(page), 0);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, path, "read");
@@ -99,7 +100,8 @@ static void map_settings(struct tti_ring *ring)
 	ring->set_rc = judge_settings(ring, (uint64_t)st.st_size, NULL);
 	if (ring->set_rc < 0)
 		return;
-	ring->set_rc = tti_map_open(&map, ring->set_fd, (uint64_t)st.st_size, ring->writable);
+	ring->set_rc =
+		tti_map_open(&map, ring->set_fd, (uint64_t)st.st_size, ring->writable);
 	if (ring->set_rc < 0)
 		return;
 	tti_map_close(&ring->set);
@@ -210,7 +212,8 @@ static bool is_regular(const struct tti_ring *ring, const struct dirent *found)
 	       S_ISREG(st.st_mode);
 }
 
-static int add_item(struct tti_ring *ring, struct tti_items *items, const struct dirent *found)
+static int add_item(struct tti_ring *ring, struct tti_items *items,
+		    const struct dirent *found)
 {
 	uint64_t name;
 	enum tti_ring_entry kind = tti_ring_parse_name(found->d_name, &name);
@@ -337,7 +340,8 @@ static bool is_ring(struct tti_ring *ring)
 	       (scan(ring, &items, NULL) == TT_OK && items.count > 0);
 }
 
-int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable, struct tt_error *err)
+int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
+		  struct tt_error *err)
 {
 	*ring = (struct tti_ring)TTI_RING_EMPTY;
 	ring->writable = writable;
@@ -353,7 +357,8 @@ int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable, struct 
 	}
 	if (!is_ring(ring)) {
 		tti_ring_close(ring);
-		return tti_fail(err, TT_E_FORMAT, "%s: neither %s nor %s in it: not a ring", dir,
+		return tti_fail(err, TT_E_FORMAT,
+				"%s: neither %s nor %s in it: not a ring", dir,
 				TTI_MANIFEST_NAME, TTI_SETTINGS_NAME);
 	}
 	tti_ring_refresh(ring);
@@ -415,12 +420,16 @@ int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_err
 	return rc;
 }
 
-int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged, bool writable,
-		       bool by_pread, struct tti_live *live, struct tt_error *err)
+int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
+		       bool writable, bool by_pread, struct tti_live *live,
+		       struct tt_error *err)
 {
 	char file_name[TTI_RING_NAME_BYTES], path[TTI_RING_PATH_BYTES];
-	struct tti_live_open args = { .dirfd = ring->dirfd, .name = file_name, .path = path,
-				      .writable = writable, .by_pread = by_pread };
+	struct tti_live_open args = { .dirfd = ring->dirfd,
+				      .name = file_name,
+				      .path = path,
+				      .writable = writable,
+				      .by_pread = by_pread };
 	tti_auto_fd fd = -1;
 	int rc;
 
@@ -440,8 +449,8 @@ int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged, 
 
 bool tti_ring_is_incomplete(int rc)
 {
-	return rc == -ENOENT || rc == -ENODATA || rc == TT_E_FORMAT || rc == TT_E_DAMAGED ||
-	       rc == TT_E_UNSUPPORTED; /* rows, and no tail yet */
+	return rc == -ENOENT || rc == -ENODATA || rc == TT_E_FORMAT ||
+	       rc == TT_E_DAMAGED || rc == TT_E_UNSUPPORTED; /* rows, and no tail yet */
 }
 
 bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b)
@@ -454,7 +463,8 @@ bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b)
 	return true;
 }
 
-int64_t tti_ring_first_row_ns(const struct tti_ring *ring, const struct tti_ring_item *item)
+int64_t tti_ring_first_row_ns(const struct tti_ring *ring,
+			      const struct tti_ring_item *item)
 {
 	uint64_t idx = tti_ring_find_entry(ring, item->name);
 	int64_t now = tti_clock_realtime_ns();

@@ -14,7 +14,8 @@ uint64_t tti_ring_entry_count(const struct tti_ring *ring)
 
 struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx)
 {
-	return (struct tti_entry *)(void *)((char *)ring->set.addr + TTI_ENTRIES_OFF) + idx;
+	return (struct tti_entry *)(void *)((char *)ring->set.addr + TTI_ENTRIES_OFF) +
+	       idx;
 }
 
 uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name)
@@ -73,7 +74,8 @@ static bool is_gone(const struct tti_items *items, const struct tti_entry *entry
 static uint64_t take_gone(struct tti_ring *ring)
 {
 	tti_auto_items items = { 0 };
-	uint64_t count = tti_ring_entry_count(ring), oldest = TTI_NO_ENTRY, gone = 0, name = 0;
+	uint64_t count = tti_ring_entry_count(ring), oldest = TTI_NO_ENTRY, gone = 0,
+		 name = 0;
 
 	if (tti_ring_list(ring, &items, NULL) < 0)
 		return TTI_NO_ENTRY;
@@ -96,16 +98,18 @@ static uint64_t take_gone(struct tti_ring *ring)
 
 static int grow_entries(struct tti_ring *ring, struct tt_error *err)
 {
-	uint64_t add = TTI_ENTRIES_FIRST * sizeof(struct tti_entry), bytes = ring->set.bytes;
+	uint64_t add = TTI_ENTRIES_FIRST * sizeof(struct tti_entry),
+		 bytes = ring->set.bytes;
 	char path[TTI_RING_PATH_BYTES];
 	int rc;
 
 	tti_ring_path(ring, TTI_SETTINGS_NAME, path, sizeof(path));
 	if (tti_ring_entry_count(ring) >= TTI_ENTRIES_MAX - TTI_ENTRIES_FIRST)
-		return tti_fail(err, TT_E_RANGE,
-				"%s: holds %u files, no more are possible: merge or remove "
-				"files that left the queue",
-				path, TTI_ENTRIES_MAX);
+		return tti_fail(
+			err, TT_E_RANGE,
+			"%s: holds %u files, no more are possible: merge or remove "
+			"files that left the queue",
+			path, TTI_ENTRIES_MAX);
 	rc = tti_reserve_space(ring->set_fd, bytes, add, false);
 	if (rc < 0)
 		return tti_fail_space(err, rc, path, ring->set_fd, add);
@@ -117,8 +121,8 @@ static int grow_entries(struct tti_ring *ring, struct tt_error *err)
 	return TT_OK;
 }
 
-int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base, uint64_t *idx_out,
-			struct tt_error *err)
+int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
+			uint64_t *idx_out, struct tt_error *err)
 {
 	uint64_t idx = tti_ring_find_entry(ring, name);
 	int rc = TT_OK;

@@ -12,7 +12,8 @@ static void take_rows(struct tt_ring_info *info, const struct tti_live *live)
 		return;
 	info->dtype = tt_dtype_ref(live->npy.dtype);
 	info->row_rank = live->npy.rank ? live->npy.rank - 1 : 0;
-	memcpy(info->row_shape, live->npy.shape + 1, info->row_rank * sizeof(*info->row_shape));
+	memcpy(info->row_shape, live->npy.shape + 1,
+	       info->row_rank * sizeof(*info->row_shape));
 	info->row_bytes = live->row_bytes;
 	info->capacity = live->capacity;
 }
@@ -23,10 +24,13 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 {
 	struct tt_ring_file *file = &info->files[info->file_count];
 	struct tti_live live = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(ring, item->name, item->merged, false, true, &live, err);
+	int rc = tti_ring_open_file(ring, item->name, item->merged, false, true, &live,
+				    err);
 
-	*file = (struct tt_ring_file){ .name = item->name, .sealed = item->sealed,
-				       .queued = item->queued, .merged = item->merged };
+	*file = (struct tt_ring_file){ .name = item->name,
+				       .sealed = item->sealed,
+				       .queued = item->queued,
+				       .merged = item->merged };
 	tti_ring_format_name(file->file_name, item->name, item->merged);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &file->start, &file->end, err);
@@ -69,7 +73,9 @@ static int fill(struct tti_ring *ring, struct tt_ring_info *info, struct tt_erro
 		info->files[info->file_count - 1 - i] = swap;
 	}
 	info->foreign = tti_ring_is_foreign(ring);
-	info->keep = ring->lock.addr ? ring->slots : ring->set.addr ? ring->settings.keep : 0;
+	info->keep = ring->lock.addr  ? ring->slots
+		     : ring->set.addr ? ring->settings.keep
+				      : 0;
 	info->opts = (struct tt_ring_opts)TT_RING_OPTS_INIT;
 	info->opts.capacity = info->capacity;
 	info->opts.keep = info->keep;

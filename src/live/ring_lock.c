@@ -27,13 +27,15 @@ static int busy(const struct tti_ring *ring, int64_t byte, struct tt_error *err)
 	int64_t pid = tti_ring_writer_pid(ring);
 
 	if (byte == TTI_LOCK_MAINTAINER)
-		return tti_fail(err, TT_E_BUSY,
-				"%s: another process is merging or removing files: try again",
-				ring->path);
+		return tti_fail(
+			err, TT_E_BUSY,
+			"%s: another process is merging or removing files: try again",
+			ring->path);
 	if (pid > 0)
 		return tti_fail(err, TT_E_BUSY, "%s: being written by process %" PRId64,
 				ring->path, pid);
-	return tti_fail(err, TT_E_BUSY, "%s: being written by another process", ring->path);
+	return tti_fail(err, TT_E_BUSY, "%s: being written by another process",
+			ring->path);
 }
 
 /* TT_OK, -EAGAIN when the file was replaced meanwhile, or an error. */

@@ -23,7 +23,8 @@ void tti_repair_add(struct tti_repair *repair, const char *fmt, ...)
 	va_list ap;
 
 	if (len > 0 && len + 3 < sizeof(repair->text))
-		len += (size_t)snprintf(repair->text + len, sizeof(repair->text) - len, "; ");
+		len += (size_t)snprintf(repair->text + len, sizeof(repair->text) - len,
+					"; ");
 	va_start(ap, fmt);
 	vsnprintf(repair->text + len, sizeof(repair->text) - len, fmt, ap);
 	va_end(ap);
@@ -146,7 +147,8 @@ int tti_ring_move_aside(struct tti_ring *ring, const char *name, char aside[64],
 		snprintf(aside, 64, ".%s.bad-%u", name, i);
 		rc = tti_rename_new(ring->dirfd, name, ring->dirfd, aside);
 	}
-	return rc < 0 ? tti_fail_sys(err, rc, tti_ring_path(ring, name, path, sizeof(path)),
+	return rc < 0 ? tti_fail_sys(err, rc,
+				     tti_ring_path(ring, name, path, sizeof(path)),
 				     "move aside what is damaged")
 		      : TT_OK;
 }
@@ -165,7 +167,8 @@ static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *ite
 	uint64_t soon = (uint64_t)tti_clock_realtime_ns() + DAY_NS;
 	size_t k = 0;
 
-	if (!ring->lock.addr || begins_with_zero(ring) || tti_ring_queue(ring, &queue, NULL) < 0)
+	if (!ring->lock.addr || begins_with_zero(ring) ||
+	    tti_ring_queue(ring, &queue, NULL) < 0)
 		return false;
 	if (tti_ring_newest(ring) == 0)
 		return items->count == 0;
@@ -190,15 +193,16 @@ static int size_manifest(struct tti_ring *ring, uint64_t keep, struct tt_error *
 
 	tti_ring_path(ring, TTI_MANIFEST_NAME, path, sizeof(path));
 	if (ring->lock_fd < 0)
-		ring->lock_fd = openat(ring->dirfd, TTI_MANIFEST_NAME,
-				       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-				       0644);
+		ring->lock_fd = openat(
+			ring->dirfd, TTI_MANIFEST_NAME,
+			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 	if (ring->lock_fd < 0 || fstat(ring->lock_fd, &st) < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
 	wanted = tti_max_u64(keep * 8, tti_round_up((uint64_t)st.st_size, 8));
 	if (wanted / 8 > TTI_MANIFEST_MAX_SLOTS)
 		return tti_fail(err, TT_E_DAMAGED,
-				"%s: %" PRIu64 " bytes, more than a manifest can have: move it "
+				"%s: %" PRIu64
+				" bytes, more than a manifest can have: move it "
 				"away and open the ring again",
 				path, (uint64_t)st.st_size);
 	if ((uint64_t)st.st_size < wanted) {
@@ -251,7 +255,8 @@ static int rebuild(struct tti_ring *ring, uint64_t keep, struct tti_items *items
 		return rc;
 	fill_slots(ring, items);
 	if (fsync(ring->lock_fd) < 0)
-		return tti_fail_sys(err, -errno, ring->path, "fsync of " TTI_MANIFEST_NAME);
+		return tti_fail_sys(err, -errno, ring->path,
+				    "fsync of " TTI_MANIFEST_NAME);
 	TTI_FAILPOINT("ring.rebuild.done");
 	tti_repair_add(repair, "%s was %s and was made again from the newest files%s%s",
 		       TTI_MANIFEST_NAME, aside[0] ? "damaged" : "missing",

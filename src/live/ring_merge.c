@@ -40,14 +40,16 @@ struct group {
 	uint32_t tail_words;
 };
 
-static int remove_name(struct tti_ring *ring, uint64_t name, bool merged, struct tt_error *err)
+static int remove_name(struct tti_ring *ring, uint64_t name, bool merged,
+		       struct tt_error *err)
 {
 	char file_name[TTI_RING_NAME_BYTES], path[TTI_RING_PATH_BYTES];
 
 	tti_ring_format_name(file_name, name, merged);
 	if (unlinkat(ring->dirfd, file_name, 0) < 0 && errno != ENOENT)
 		return tti_fail_sys(err, -errno,
-				    tti_ring_path(ring, file_name, path, sizeof(path)), "remove");
+				    tti_ring_path(ring, file_name, path, sizeof(path)),
+				    "remove");
 	return TT_OK;
 }
 
@@ -120,7 +122,8 @@ static int copy_rows(const struct tti_live *from, const struct part *part, int t
 		rc = tti_live_copy(from, row, step, buf, err);
 		if (rc == TT_OK) {
 			rc = tti_pwrite_all(to, buf, step * from->row_bytes,
-					    to_off + (row - part->start) * from->row_bytes);
+					    to_off + (row - part->start) *
+							     from->row_bytes);
 			if (rc < 0)
 				tti_fail_sys(err, rc, from->path, "copy its rows");
 		}
@@ -139,7 +142,8 @@ static int fill_merged(struct merge *merge, const struct group *group, int fd,
 		const struct part *part = &group->parts[i];
 		struct tti_live live = TTI_LIVE_EMPTY;
 
-		rc = tti_ring_open_file(&merge->ring, part->name, false, false, true, &live, err);
+		rc = tti_ring_open_file(&merge->ring, part->name, false, false, true,
+					&live, err);
 		if (rc == TT_OK)
 			rc = copy_rows(&live, part, fd, at, err);
 		at += (part->end - part->start) * group->npy.row_bytes;
@@ -147,11 +151,13 @@ static int fill_merged(struct merge *merge, const struct group *group, int fd,
 		TTI_FAILPOINT("ring.merge.copied");
 	}
 	if (rc == TT_OK && fsync(fd) < 0)
-		rc = tti_fail_sys(err, -errno, merge->ring.path, "fsync of the merged file");
+		rc = tti_fail_sys(err, -errno, merge->ring.path,
+				  "fsync of the merged file");
 	return rc;
 }
 
-static int make_merged(struct merge *merge, const struct group *group, struct tt_error *err)
+static int make_merged(struct merge *merge, const struct group *group,
+		       struct tt_error *err)
 {
 	const struct tti_live_make make = {
 		.dtype = group->npy.dtype,
@@ -181,7 +187,8 @@ static int make_merged(struct merge *merge, const struct group *group, struct tt
 }
 
 /* Old positions must be mapped before the first reader can meet the merged file. */
-static int enter_parts(struct merge *merge, const struct group *group, struct tt_error *err)
+static int enter_parts(struct merge *merge, const struct group *group,
+		       struct tt_error *err)
 {
 	uint64_t first_row = 0;
 
@@ -189,8 +196,8 @@ static int enter_parts(struct merge *merge, const struct group *group, struct tt
 		const struct part *part = &group->parts[i];
 		struct tti_entry *entry;
 		uint64_t idx;
-		int rc = tti_ring_make_entry(&merge->ring, part->name, TTI_ROWS_UNKNOWN, &idx,
-					     err);
+		int rc = tti_ring_make_entry(&merge->ring, part->name, TTI_ROWS_UNKNOWN,
+					     &idx, err);
 
 		if (rc < 0)
 			return rc;
@@ -216,8 +223,8 @@ static int join(struct merge *merge, const struct group *group, struct tt_error 
 		rc = enter_parts(merge, group, err);
 	TTI_FAILPOINT("ring.merge.before_rename");
 	tti_ring_format_name(file_name, group->parts[0].name, true);
-	if (rc == TT_OK && renameat(merge->ring.dirfd, TTI_RING_MERGE_NAME, merge->ring.dirfd,
-				    file_name) < 0)
+	if (rc == TT_OK && renameat(merge->ring.dirfd, TTI_RING_MERGE_NAME,
+				    merge->ring.dirfd, file_name) < 0)
 		rc = tti_fail_sys(err, -errno, merge->ring.path, file_name);
 	if (rc < 0)
 		goto undo;
@@ -242,8 +249,9 @@ undo: /* no reader believes the entries without the merged file, the next merge 
 static bool may_join(struct merge *merge, const struct tti_ring_item *item,
 		     const struct part *part)
 {
-	struct tt_ring_file file = { .name = item->name, .start = part->start,
-				     .end = part->end, .sealed = true };
+	struct tt_ring_file file = {
+		.name = item->name, .start = part->start, .end = part->end, .sealed = true
+	};
 
 	tti_ring_format_name(file.file_name, item->name, false);
 	file.first_row_ns = tti_ring_first_row_ns(&merge->ring, item);
@@ -268,11 +276,12 @@ static uint64_t base_of(const struct tti_ring *ring, uint64_t name)
 }
 
 /* 1 the file was put into the group, 0 it does not go with it (or at all). */
-static int add_part(struct merge *merge, struct group *group, const struct tti_ring_item *item,
-		    struct tt_error *err)
+static int add_part(struct merge *merge, struct group *group,
+		    const struct tti_ring_item *item, struct tt_error *err)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	struct part part = { .name = item->name, .base = base_of(&merge->ring, item->name) };
+	struct part part = { .name = item->name,
+			     .base = base_of(&merge->ring, item->name) };
 	int rc;
 
 	if (item->merged || item->queued || !item->sealed)
@@ -282,8 +291,8 @@ static int add_part(struct merge *merge, struct group *group, const struct tti_r
 		rc = tti_live_bounds(&live, &part.start, &part.end, err);
 	/* rows before start would have to be made up */
 	if (rc == TT_OK && part.start == 0 && may_join(merge, item, &part) &&
-	    (group->count == 0 || (tti_ring_same_rows(&group->npy, &live.npy) &&
-				   follows(group, &part)))) {
+	    (group->count == 0 ||
+	     (tti_ring_same_rows(&group->npy, &live.npy) && follows(group, &part)))) {
 		if (group->count == 0) {
 			group->npy = live.npy;
 			group->tail_words = live.tail_words;
@@ -351,18 +360,21 @@ static int need_settings(struct merge *merge, struct tt_error *err)
 	if (merge->ring.set.addr)
 		return TT_OK;
 	if (merge->ring.set_rc != -ENOENT)
-		return tti_fail(err, merge->ring.set_rc,
-				"%s/%s: cannot be used: open the ring for writing first, which "
-				"makes it again",
-				merge->ring.path, TTI_SETTINGS_NAME);
+		return tti_fail(
+			err, merge->ring.set_rc,
+			"%s/%s: cannot be used: open the ring for writing first, which "
+			"makes it again",
+			merge->ring.path, TTI_SETTINGS_NAME);
 	rc = merge->items.count == 0
 		     ? -ENOENT
 		     : tti_ring_open_file(&merge->ring, merge->items.at[0].name,
-					  merge->items.at[0].merged, false, true, &newest, err);
+					  merge->items.at[0].merged, false, true, &newest,
+					  err);
 	if (rc == TT_OK)
 		rc = tti_ring_mend_settings(&merge->ring, &newest, &repair, err);
 	tti_live_close(&newest);
-	return rc == -ENOENT ? tti_fail_sys(err, rc, merge->ring.path, "no file in it") : rc;
+	return rc == -ENOENT ? tti_fail_sys(err, rc, merge->ring.path, "no file in it")
+			     : rc;
 }
 
 static int open_merge(struct merge *merge, const char *dir, struct tt_error *err)
@@ -372,10 +384,11 @@ static int open_merge(struct merge *merge, const char *dir, struct tt_error *err
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&merge->lock, &merge->ring, TTI_LOCK_MAINTAINER, err);
 	if (rc == TT_OK && !merge->ring.lock.addr)
-		rc = tti_fail(err, TT_E_DAMAGED,
-			      "%s/%s: missing or damaged, so what left the queue is not known: "
-			      "open the ring for writing first, which makes it again",
-			      dir, TTI_MANIFEST_NAME);
+		rc = tti_fail(
+			err, TT_E_DAMAGED,
+			"%s/%s: missing or damaged, so what left the queue is not known: "
+			"open the ring for writing first, which makes it again",
+			dir, TTI_MANIFEST_NAME);
 	if (rc == TT_OK)
 		rc = tti_ring_list(&merge->ring, &merge->items, err);
 	return rc == TT_OK ? need_settings(merge, err) : rc;
@@ -391,12 +404,16 @@ static void close_merge(struct merge *merge)
 int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow, void *ctx,
 		  uint64_t *merged_out, struct tt_error *err)
 {
-	struct merge merge = { .ring = TTI_RING_EMPTY, .lock = { .fd = -1 }, .allow = allow,
-			       .ctx = ctx, .batch = batch };
+	struct merge merge = { .ring = TTI_RING_EMPTY,
+			       .lock = { .fd = -1 },
+			       .allow = allow,
+			       .ctx = ctx,
+			       .batch = batch };
 	int rc;
 
 	if (batch == 1)
-		return tti_fail(err, TT_E_RANGE, "%s: a batch of 1 joins nothing: at least 2", dir);
+		return tti_fail(err, TT_E_RANGE,
+				"%s: a batch of 1 joins nothing: at least 2", dir);
 	rc = open_merge(&merge, dir, err);
 	if (rc == TT_OK)
 		rc = finish_dead_merge(&merge, err);
@@ -419,15 +436,18 @@ static int remove_item(struct merge *merge, const struct tti_ring_item *item,
 
 	if (item->queued || !item->sealed)
 		return tti_fail(err, TT_E_RANGE,
-				"%s: file %" PRIu64 " is in the queue: files are removed when "
+				"%s: file %" PRIu64
+				" is in the queue: files are removed when "
 				"they have left it",
 				merge->ring.path, item->name);
 	/* what readers that come late are told */
 	if (idx != TTI_NO_ENTRY && !item->merged &&
-	    tti_field_load(&tti_ring_entry(&merge->ring, idx)->rows) == TTI_ROWS_UNKNOWN &&
-	    tti_ring_open_file(&merge->ring, item->name, false, false, true, &live, NULL) ==
-		    TT_OK)
-		tti_field_store(&tti_ring_entry(&merge->ring, idx)->rows, tti_live_end(&live));
+	    tti_field_load(&tti_ring_entry(&merge->ring, idx)->rows) ==
+		    TTI_ROWS_UNKNOWN &&
+	    tti_ring_open_file(&merge->ring, item->name, false, false, true, &live,
+			       NULL) == TT_OK)
+		tti_field_store(&tti_ring_entry(&merge->ring, idx)->rows,
+				tti_live_end(&live));
 	tti_live_close(&live);
 	TTI_FAILPOINT("ring.remove.unlink");
 	rc = remove_name(&merge->ring, item->name, item->merged, err);
@@ -447,7 +467,8 @@ int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err)
 			found = &merge.items.at[i];
 	if (rc == TT_OK)
 		rc = found ? remove_item(&merge, found, err)
-			   : tti_fail(err, -ENOENT, "%s: no file %" PRIu64 " in it", dir, name);
+			   : tti_fail(err, -ENOENT, "%s: no file %" PRIu64 " in it", dir,
+				      name);
 	close_merge(&merge);
 	return rc;
 }

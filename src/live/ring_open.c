@@ -29,7 +29,8 @@ static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out)
 
 /* A file newer than the manifest's newest was being made when its writer died: empty.  One
  * with rows says that the manifest is behind (power loss): it is entered, not removed. */
-static int settle_orphan(struct tt_ring_writer *writer, uint64_t name, struct tt_error *err)
+static int settle_orphan(struct tt_ring_writer *writer, uint64_t name,
+			 struct tt_error *err)
 {
 	struct tti_ring *ring = &writer->ring;
 	char file_name[TTI_RING_NAME_BYTES], aside[64];
@@ -38,7 +39,8 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name, struct tt
 
 	tti_ring_format_name(file_name, name, false);
 	if (rc == TT_OK && rows > 0) {
-		tti_repair_add(&writer->repair, "%s held rows and was entered again", file_name);
+		tti_repair_add(&writer->repair, "%s held rows and was entered again",
+			       file_name);
 		return tti_ring_publish_name(ring, name, err);
 	}
 	idx = tti_ring_find_entry(ring, name);
@@ -49,12 +51,13 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name, struct tt
 		rc = tti_ring_move_aside(ring, file_name, aside, err);
 		if (rc < 0)
 			return rc;
-		tti_repair_add(&writer->repair, "%s was unreadable, now %s", file_name, aside);
+		tti_repair_add(&writer->repair, "%s was unreadable, now %s", file_name,
+			       aside);
 	} else {
 		if (unlinkat(ring->dirfd, file_name, 0) < 0 && errno != ENOENT)
 			return tti_fail_sys(err, -errno, ring->path, file_name);
-		tti_repair_add(&writer->repair, "%s, empty and not published, was removed",
-			       file_name);
+		tti_repair_add(&writer->repair,
+			       "%s, empty and not published, was removed", file_name);
 	}
 	return TT_OK;
 }
@@ -91,18 +94,21 @@ static void settle_entries(struct tt_ring_writer *writer)
 }
 
 /* Some file that can be read says what a row is. */
-static int find_rows(struct tt_ring_writer *writer, struct tti_live *out, struct tt_error *err)
+static int find_rows(struct tt_ring_writer *writer, struct tti_live *out,
+		     struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	int rc = tti_ring_list(&writer->ring, &items, err);
 
 	for (size_t i = items.count; rc == TT_OK && i > 0; i--)
 		if (tti_ring_open_file(&writer->ring, items.at[i - 1].name,
-				       items.at[i - 1].merged, false, true, out, NULL) == TT_OK)
+				       items.at[i - 1].merged, false, true, out,
+				       NULL) == TT_OK)
 			return TT_OK;
 	return rc < 0 ? rc
 		      : tti_fail(err, TT_E_FORMAT,
-				 "%s: no file in it can be read, so its element type is not "
+				 "%s: no file in it can be read, so its element type is "
+				 "not "
 				 "known: create the ring again elsewhere",
 				 writer->ring.path);
 }
@@ -129,16 +135,17 @@ static int make_named(struct tt_ring_writer *writer, uint64_t name, bool broken,
 							 : rows.capacity,
 					  name, err);
 	if (rc == TT_OK)
-		tti_repair_add(&writer->repair, "%s was named but not %s%s%s; it was made",
-			       file_name, broken ? "whole" : "there", broken ? ", now " : "",
-			       aside);
+		tti_repair_add(&writer->repair,
+			       "%s was named but not %s%s%s; it was made", file_name,
+			       broken ? "whole" : "there", broken ? ", now " : "", aside);
 	tti_live_close(&rows);
 	return rc;
 }
 
 /* Damage in a file of ours: its name stays with it, so that no position ever means two rows;
  * the feed goes on in a new file. */
-static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name, struct tt_error *err)
+static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
+			 struct tt_error *err)
 {
 	struct tti_ring *ring = &writer->ring;
 	struct tti_live rows = TTI_LIVE_EMPTY;
@@ -146,15 +153,18 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name, struct t
 	int rc = find_rows(writer, &rows, err);
 
 	if (rc == TT_OK)
-		rc = tti_writer_make_file(writer, &rows.npy, ring->settings.capacity, next, err);
+		rc = tti_writer_make_file(writer, &rows.npy, ring->settings.capacity,
+					  next, err);
 	tti_live_close(&rows);
 	if (rc == TT_OK)
-		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &writer->entry_idx, err);
+		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &writer->entry_idx,
+					 err);
 	if (rc == TT_OK)
 		rc = tti_ring_publish_name(ring, next, err);
 	if (rc == TT_OK)
 		tti_repair_add(&writer->repair,
-			       "%" PRIu64 ".npy is damaged; rows go on in %" PRIu64 ".npy",
+			       "%" PRIu64 ".npy is damaged; rows go on in %" PRIu64
+			       ".npy",
 			       *name, next);
 	*name = next;
 	return rc;
@@ -169,10 +179,11 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 	int rc;
 
 	if (name == 0)
-		return tti_fail(err, TT_E_FORMAT,
-				"%s: an empty manifest and no file, so its element type is not "
-				"known: remove it and create the ring again",
-				ring->path);
+		return tti_fail(
+			err, TT_E_FORMAT,
+			"%s: an empty manifest and no file, so its element type is not "
+			"known: remove it and create the ring again",
+			ring->path);
 	rc = tti_ring_open_file(ring, name, false, false, true, &newest, &why);
 	if (rc == -ENOENT)
 		rc = make_named(writer, name, false, err);
@@ -203,8 +214,8 @@ static void settle_entry(struct tt_ring_writer *writer)
 	if (writer->live.end > 0 && tti_field_load(&entry->first_row_ns) == INT64_MIN) {
 		tti_field_store(&entry->first_row_ns,
 				tti_ring_first_row_ns(&writer->ring, &item));
-		writer->roll_due_ns = tti_writer_roll_due(
-			writer, tti_field_load(&entry->first_row_ns));
+		writer->roll_due_ns =
+			tti_writer_roll_due(writer, tti_field_load(&entry->first_row_ns));
 	}
 }
 
@@ -234,10 +245,11 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 	int rc;
 
 	if (ring->set_rc == TT_E_UNSUPPORTED)
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s/%s: made by a newer release: this one can only read the "
-				"ring",
-				ring->path, TTI_SETTINGS_NAME);
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s/%s: made by a newer release: this one can only read the "
+			"ring",
+			ring->path, TTI_SETTINGS_NAME);
 	unlinkat(ring->dirfd, TTI_RING_NEXT_NAME, 0);
 	rc = tti_ring_mend_manifest(ring, 2, false, &writer->repair, err);
 	TTI_FAILPOINT("ring.open.manifest");
@@ -250,14 +262,14 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 	settle_entries(writer);
 	settle_entry(writer);
 	if (ring->slots < ring->settings.keep) /* a keep raised by one who died then */
-		rc = tti_ring_mend_manifest(ring, ring->settings.keep, false, &writer->repair,
-					    err);
+		rc = tti_ring_mend_manifest(ring, ring->settings.keep, false,
+					    &writer->repair, err);
 	TTI_FAILPOINT("ring.open.settled");
 	return rc < 0 ? rc : announce(writer, err);
 }
 
-static int take_options(struct tt_ring_writer *writer, const struct tt_ring_writer_opts *opts,
-			struct tt_error *err)
+static int take_options(struct tt_ring_writer *writer,
+			const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
 	struct tt_ring_writer_opts mine = TT_RING_WRITER_OPTS_INIT;
 
@@ -270,13 +282,15 @@ static int take_options(struct tt_ring_writer *writer, const struct tt_ring_writ
 	writer->sync_ms = opts->sync_ms;
 	if (opts->sync_ms != INT64_MIN &&
 	    (opts->sync_ms < -1 || opts->sync_ms > TTI_SYNC_MS_MAX))
-		return tti_fail(err, TT_E_RANGE, "%s: sync %" PRId64 " ms: -1, or 0 to %d",
+		return tti_fail(err, TT_E_RANGE,
+				"%s: sync %" PRId64 " ms: -1, or 0 to %d",
 				writer->ring.path, opts->sync_ms, TTI_SYNC_MS_MAX);
 	if (!opts->force_network_fs && tti_is_network_fs(writer->ring.dirfd))
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: lies on a network file system, where readers on other "
-				"hosts see torn rows: write to a local one, or force it",
-				writer->ring.path);
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: lies on a network file system, where readers on other "
+			"hosts see torn rows: write to a local one, or force it",
+			writer->ring.path);
 	return TT_OK;
 }
 

@@ -26,8 +26,8 @@ int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
 	return TT_OK;
 }
 
-bool tti_reader_map_merged(const struct tt_ring_reader *reader, const struct tti_items *items,
-			   struct tt_pos *pos)
+bool tti_reader_map_merged(const struct tt_ring_reader *reader,
+			   const struct tti_items *items, struct tt_pos *pos)
 {
 	uint64_t idx = tti_ring_find_entry(&reader->ring, pos->file), into;
 	const struct tti_ring_item *item;
@@ -49,8 +49,9 @@ static uint64_t base_of(const struct tt_ring_reader *reader, uint64_t name)
 {
 	uint64_t idx = tti_ring_find_entry(&reader->ring, name);
 
-	return idx == TTI_NO_ENTRY ? TTI_ROWS_UNKNOWN
-				   : tti_field_load(&tti_ring_entry(&reader->ring, idx)->base);
+	return idx == TTI_NO_ENTRY
+		       ? TTI_ROWS_UNKNOWN
+		       : tti_field_load(&tti_ring_entry(&reader->ring, idx)->base);
 }
 
 /* Rows of files in (after, before) that are gone, as far as their entries tell. */
@@ -61,7 +62,8 @@ static uint64_t rows_between(const struct tt_ring_reader *reader, uint64_t after
 
 	for (uint64_t i = 0; i < tti_ring_entry_count(&reader->ring); i++) {
 		const struct tti_entry *entry = tti_ring_entry(&reader->ring, i);
-		uint64_t name = tti_entry_name(entry), count = tti_field_load(&entry->rows);
+		uint64_t name = tti_entry_name(entry),
+			 count = tti_field_load(&entry->rows);
 
 		if (name > after && name < before && count != TTI_ROWS_UNKNOWN)
 			rows += count;
@@ -70,7 +72,8 @@ static uint64_t rows_between(const struct tt_ring_reader *reader, uint64_t after
 }
 
 /* Rows of a file that is gone which come after row. */
-static uint64_t rows_behind(const struct tt_ring_reader *reader, uint64_t name, uint64_t row)
+static uint64_t rows_behind(const struct tt_ring_reader *reader, uint64_t name,
+			    uint64_t row)
 {
 	uint64_t idx = tti_ring_find_entry(&reader->ring, name), rows;
 
@@ -174,8 +177,11 @@ static int next_on_disk(struct tt_ring_reader *reader, struct target *out,
 		return rc;
 	if (pos.file != 0 && !(reader->cur && reader->cur->merged) &&
 	    tti_reader_map_merged(reader, &reader->seen, &pos)) {
-		*out = (struct target){ .name = pos.file, .merged = true, .found = true,
-					.inside = true, .row = pos.row };
+		*out = (struct target){ .name = pos.file,
+					.merged = true,
+					.found = true,
+					.inside = true,
+					.row = pos.row };
 		return TT_OK;
 	}
 	take_after(&reader->seen, pos.file, out);
@@ -213,7 +219,8 @@ static int next_file(struct tt_ring_reader *reader, struct tt_error *err)
 	for (unsigned tries = 0; tries < 1000 && rc == -EAGAIN; tries++) {
 		struct target target = { 0 };
 
-		rc = tries == 0 && reader->cur ? next_in_queue(reader, &target, err) : TT_OK;
+		rc = tries == 0 && reader->cur ? next_in_queue(reader, &target, err)
+					       : TT_OK;
 		if (rc == TT_OK && !target.found && tries == 0 && reader->cur)
 			next_seen(reader, &target);
 		if (rc == TT_OK && !target.found)
@@ -227,7 +234,8 @@ static int next_file(struct tt_ring_reader *reader, struct tt_error *err)
 		rc = go_to(reader, &target, err);
 	}
 	if (rc == -EAGAIN)
-		return tti_fail(err, -ENOENT, "%s: files are removed as fast as they are found",
+		return tti_fail(err, -ENOENT,
+				"%s: files are removed as fast as they are found",
 				reader->ring.path);
 	return rc;
 }
@@ -397,7 +405,8 @@ int tt_ring_reader_open(struct tt_ring_reader **out, const char *dir,
 		tt_ring_reader_close(reader);
 		return rc;
 	}
-	rc = tti_reader_advance(reader, NULL); /* an error comes again with the first read */
+	rc = tti_reader_advance(reader,
+				NULL); /* an error comes again with the first read */
 	*out = reader;
 	return TT_OK;
 }

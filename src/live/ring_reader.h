@@ -17,23 +17,24 @@ struct tti_ring_open {
 	uint64_t name;
 	bool merged;
 	bool pinned; /* tail and head gave views of it: kept until the reader is closed */
-	uint64_t base; /* rows of the ring before it, or unknown */
-	uint64_t entry_idx; /* of its entry, or TTI_NO_ENTRY */
+	uint64_t base;	       /* rows of the ring before it, or unknown */
+	uint64_t entry_idx;    /* of its entry, or TTI_NO_ENTRY */
 	unsigned char *shadow; /* NULL: mapped */
 	size_t shadow_bytes;
 	uint64_t have_from, have_to; /* rows that are in shadow */
-	int64_t unsure_ns; /* since when its end cannot be told, 0: it can */
+	int64_t unsure_ns;	     /* since when its end cannot be told, 0: it can */
 };
 
 struct tt_ring_reader {
 	struct tti_ring ring;
 	bool queued_only, seal_only;
-	struct tti_npy rows; /* what a row is */
+	struct tti_npy rows;	    /* what a row is */
 	struct tti_ring_open *open; /* newest use first; cur is among them, or NULL */
 	struct tti_ring_open *cur;
 	struct tt_pos pos; /* what stands before the next row; file 0: before the first */
 	uint64_t lost;
-	struct tti_items seen; /* the files at the last look: a reader far behind goes by it */
+	struct tti_items
+		seen; /* the files at the last look: a reader far behind goes by it */
 	int64_t looked_ns; /* when the settings file was looked for last */
 };
 
@@ -42,7 +43,8 @@ int tti_reader_open_file(struct tt_ring_reader *reader, uint64_t name, bool merg
 			 struct tti_ring_open **out, struct tt_error *err);
 void tti_reader_close_file(struct tti_ring_open *file);
 /* Make file the current one, at row. */
-void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file, uint64_t row);
+void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		      uint64_t row);
 /* Close what is neither current, pinned, nor one of the two before. */
 void tti_reader_trim(struct tt_ring_reader *reader);
 
@@ -59,8 +61,8 @@ int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err);
 
 /* Where a row of a file that was merged is now; false when it was not. */
-bool tti_reader_map_merged(const struct tt_ring_reader *reader, const struct tti_items *items,
-			   struct tt_pos *pos);
+bool tti_reader_map_merged(const struct tt_ring_reader *reader,
+			   const struct tti_items *items, struct tt_pos *pos);
 /* The files the reader may see, ascending. */
 int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
 		     struct tt_error *err);

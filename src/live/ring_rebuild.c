@@ -17,7 +17,8 @@ int tt_ring_rebuild(const char *dir, uint64_t keep, struct tt_error *err)
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&lock, &ring, TTI_LOCK_WRITER, err);
 	if (rc == TT_OK)
-		rc = tti_ring_mend_manifest(&ring, keep < 2 ? 2 : keep, true, &repair, err);
+		rc = tti_ring_mend_manifest(&ring, keep < 2 ? 2 : keep, true, &repair,
+					    err);
 	tti_ring_unlock(&lock);
 	tti_ring_close(&ring);
 	return rc;

@@ -43,9 +43,10 @@ int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
 
 	tti_ring_format_name(file_name, writer->name, false);
 	if (fdatasync(writer->live.fd) < 0)
-		return tti_fail_sys(err, -errno,
-				    tti_ring_path(&writer->ring, file_name, path, sizeof(path)),
-				    "fdatasync");
+		return tti_fail_sys(
+			err, -errno,
+			tti_ring_path(&writer->ring, file_name, path, sizeof(path)),
+			"fdatasync");
 	writer->dirty = false;
 	writer->last_sync_ns = writer->coarse_ns();
 	return TT_OK;
@@ -128,11 +129,12 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 	writer->name = name;
 	writer->entry_idx = idx;
 	writer->reserved = 0;
-	writer->roll_due_ns = live.end == 0 ? INT64_MAX
-					    : tti_writer_roll_due(
-						      writer,
-						      tti_field_load(&tti_writer_entry(writer)
-									      ->first_row_ns));
+	writer->roll_due_ns =
+		live.end == 0 ? INT64_MAX
+			      : tti_writer_roll_due(
+					writer,
+					tti_field_load(
+						&tti_writer_entry(writer)->first_row_ns));
 	return TT_OK;
 }
 
@@ -219,7 +221,8 @@ static int sync_manifest(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	if (writer->sync_ms == TT_SYNC_NONE || fdatasync(writer->ring.lock_fd) == 0)
 		return TT_OK;
-	return tti_fail_sys(err, -errno, writer->ring.path, "fdatasync of " TTI_MANIFEST_NAME);
+	return tti_fail_sys(err, -errno, writer->ring.path,
+			    "fdatasync of " TTI_MANIFEST_NAME);
 }
 
 static void switch_to(struct tt_ring_writer *writer, const struct tti_live *next,
@@ -250,11 +253,12 @@ int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err)
 	uint64_t name = 0, idx = TTI_NO_ENTRY;
 	int rc;
 
-	tti_ring_refresh(ring); /* npyt readers with a longer queue enlarge the manifest */
+	tti_ring_refresh(
+		ring); /* npyt readers with a longer queue enlarge the manifest */
 	rc = next_name(writer, &name, err);
 	if (rc == TT_OK)
-		rc = tti_writer_make_file(writer, &writer->live.npy, ring->settings.capacity,
-					  name, err);
+		rc = tti_writer_make_file(writer, &writer->live.npy,
+					  ring->settings.capacity, name, err);
 	if (rc < 0)
 		return rc;
 	rc = tti_ring_open_file(ring, name, false, true, false, &next, err);

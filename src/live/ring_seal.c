@@ -32,10 +32,11 @@ static int seal_alone(const char *dir, bool *sealed_out, struct tt_error *err)
 static int refuse_asking(const struct tti_ring *ring, struct tt_error *err)
 {
 	if (!ring->set.addr || tti_ring_is_foreign(ring))
-		return tti_fail(err, TT_E_UNSUPPORTED,
-				"%s: written by another program that cannot be asked to start a "
-				"new file",
-				ring->path);
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: written by another program that cannot be asked to start a "
+			"new file",
+			ring->path);
 	return TT_OK;
 }
 
@@ -43,7 +44,8 @@ static int refuse_asking(const struct tti_ring *ring, struct tt_error *err)
 static bool newest_has_rows(const struct tti_ring *ring, uint64_t name)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	bool has = tti_ring_open_file(ring, name, false, false, true, &live, NULL) == TT_OK &&
+	bool has = tti_ring_open_file(ring, name, false, false, true, &live, NULL) ==
+			   TT_OK &&
 		   tti_live_end(&live) > 0;
 
 	tti_live_close(&live);
@@ -59,13 +61,13 @@ static int late(const struct tti_ring *ring, struct tt_error *err)
 				"%s: process %" PRId64
 				", which writes it, has not started a new file in time",
 				ring->path, pid);
-	return tti_fail(err, TT_E_TIMEOUT, "%s: its writer has not started a new file in time",
-			ring->path);
+	return tti_fail(err, TT_E_TIMEOUT,
+			"%s: its writer has not started a new file in time", ring->path);
 }
 
 /* 1 answered, 0 its writer is gone. */
-static int wait_for_answer(const struct tti_ring *ring, uint64_t request, int64_t deadline,
-			   struct tt_error *err)
+static int wait_for_answer(const struct tti_ring *ring, uint64_t request,
+			   int64_t deadline, struct tt_error *err)
 {
 	const struct tti_words *words = tti_ring_words(ring);
 
@@ -77,7 +79,8 @@ static int wait_for_answer(const struct tti_ring *ring, uint64_t request, int64_
 			return 1;
 		if (left <= 0)
 			return late(ring, err);
-		tti_futex_wait(tti_wake_futex(words), seen, left < LOOK_NS ? left : LOOK_NS);
+		tti_futex_wait(tti_wake_futex(words), seen,
+			       left < LOOK_NS ? left : LOOK_NS);
 		if (tti_answer_load(words) < request &&
 		    tti_lock_is_held(ring->set_fd, TTI_LOCK_WRITER) == 0)
 			return 0;
@@ -97,14 +100,15 @@ static int ask(const char *dir, int64_t deadline, bool *sealed_out, struct tt_er
 		newest = tti_ring_newest(&ring);
 		*sealed_out = newest_has_rows(&ring, newest);
 		TTI_FAILPOINT("ring.seal.before_request");
-		rc = wait_for_answer(&ring, tti_request_add(tti_ring_words(&ring)), deadline,
-				     err);
+		rc = wait_for_answer(&ring, tti_request_add(tti_ring_words(&ring)),
+				     deadline, err);
 	}
 	tti_ring_close(&ring);
 	return rc;
 }
 
-int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out, struct tt_error *err)
+int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
+		 struct tt_error *err)
 {
 	int64_t deadline = tti_deadline_ns(timeout_ns);
 	bool sealed = false;
@@ -122,5 +126,6 @@ int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out, struct t
 			*sealed_out = sealed;
 		return rc;
 	} while (tti_clock_monotonic_ns() < deadline);
-	return tti_fail(err, TT_E_TIMEOUT, "%s: writers came and went, none sealed it in time", dir);
+	return tti_fail(err, TT_E_TIMEOUT,
+			"%s: writers came and went, none sealed it in time", dir);
 }

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include "base/num.h"
 
-static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos, uint64_t end,
-		      struct tt_error *err)
+static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos,
+		      uint64_t end, struct tt_error *err)
 {
 	return tti_fail(err, TT_E_RANGE,
-			"%s: row %" PRIu64 " of file %" PRIu64 " is past its end, %" PRIu64,
+			"%s: row %" PRIu64 " of file %" PRIu64
+			" is past its end, %" PRIu64,
 			reader->ring.path, pos.row, pos.file, end);
 }
 
@@ -31,10 +32,12 @@ static int seek_gone(struct tt_ring_reader *reader, struct tt_pos pos, uint64_t 
 	uint64_t idx = tti_ring_find_entry(&reader->ring, pos.file), rows;
 
 	if (pos.file > newest)
-		return tti_fail(err, TT_E_RANGE, "%s: no file %" PRIu64 ": the newest is %" PRIu64,
+		return tti_fail(err, TT_E_RANGE,
+				"%s: no file %" PRIu64 ": the newest is %" PRIu64,
 				reader->ring.path, pos.file, newest);
-	rows = idx == TTI_NO_ENTRY ? TTI_ROWS_UNKNOWN
-				   : tti_field_load(&tti_ring_entry(&reader->ring, idx)->rows);
+	rows = idx == TTI_NO_ENTRY
+		       ? TTI_ROWS_UNKNOWN
+		       : tti_field_load(&tti_ring_entry(&reader->ring, idx)->rows);
 	if (rows != TTI_ROWS_UNKNOWN && pos.row > rows)
 		return refuse_row(reader, pos, rows, err);
 	stand_before(reader, pos);
@@ -57,7 +60,8 @@ int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_err
 		return rc;
 	tti_reader_map_merged(reader, &items, &pos);
 	item = tti_items_find(&items, pos.file);
-	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err) : -ENOENT;
+	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err)
+		  : -ENOENT;
 	if (rc == -ENOENT)
 		return seek_gone(reader, pos, items.newest, err);
 	if (rc < 0)
@@ -85,22 +89,24 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
 	struct tt_error why;
-	int rc = tti_ring_open_file(&reader->ring, item->name, item->merged, false, true, &live,
-				    &why);
+	int rc = tti_ring_open_file(&reader->ring, item->name, item->merged, false, true,
+				    &live, &why);
 
 	*start_out = *end_out = 0;
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, start_out, end_out, &why);
 	tti_live_close(&live);
-	if (rc == -ENOENT || (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
-			      tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY))
+	if (rc == -ENOENT ||
+	    (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
+	     tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY))
 		return TT_OK; /* gone meanwhile, or named but not made yet: no rows */
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 
 /* Where the last count rows begin: index of the file in items and row in it. */
 static int find_tail(struct tt_ring_reader *reader, const struct tti_items *items,
-		     uint64_t count, size_t *idx_out, uint64_t *row_out, struct tt_error *err)
+		     uint64_t count, size_t *idx_out, uint64_t *row_out,
+		     struct tt_error *err)
 {
 	for (size_t i = items->count; i > 0; i--) {
 		uint64_t start, end, here;
@@ -134,10 +140,12 @@ int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_e
 		rc = find_tail(reader, &items, count, &idx, &row, err);
 	if (rc < 0)
 		return rc;
-	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file, err);
+	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file,
+				  err);
 	if (tti_ring_is_incomplete(rc) && idx + 1 == items.count) {
 		/* nothing but a file that is being made: stand before it */
-		stand_before(reader, (struct tt_pos){ idx ? items.at[idx - 1].name : 0, 0 });
+		stand_before(reader,
+			     (struct tt_pos){ idx ? items.at[idx - 1].name : 0, 0 });
 		return TT_OK;
 	}
 	if (rc < 0)
@@ -159,8 +167,8 @@ struct looks {
 };
 
 /* Rows [from, to) of a file, its mapping kept until the reader is closed. */
-static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item, uint64_t from,
-		uint64_t to, struct looks *looks, struct tt_error *err)
+static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
+		uint64_t from, uint64_t to, struct looks *looks, struct tt_error *err)
 {
 	struct tti_ring_open *file;
 	int rc;
@@ -190,7 +198,8 @@ static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
 	return looks->at ? TT_OK : tti_fail_sys(err, -ENOMEM, reader->ring.path, NULL);
 }
 
-static int finish_look(int rc, struct looks *looks, struct tt_view **views_out, size_t *n_out)
+static int finish_look(int rc, struct looks *looks, struct tt_view **views_out,
+		       size_t *n_out)
 {
 	if (rc < 0) {
 		free(looks->at);
@@ -201,8 +210,8 @@ static int finish_look(int rc, struct looks *looks, struct tt_view **views_out, 
 	return TT_OK;
 }
 
-int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_view **views_out,
-		 size_t *n_out, struct tt_error *err)
+int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
+		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	struct looks looks = { NULL, 0 };
@@ -217,7 +226,8 @@ int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_view *
 
 		rc = count_rows(reader, &items.at[i], &start, &end, err);
 		from = i == idx ? row : start;
-		end = tti_min_u64(end, from + left); /* rows that came since are left out */
+		end = tti_min_u64(end,
+				  from + left); /* rows that came since are left out */
 		if (rc == TT_OK && end > from) {
 			left -= end - from;
 			rc = look(reader, &items.at[i], from, end, &looks, err);
@@ -226,8 +236,8 @@ int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_view *
 	return finish_look(rc, &looks, views_out, n_out);
 }
 
-int tt_ring_head(struct tt_ring_reader *reader, uint64_t count, struct tt_view **views_out,
-		 size_t *n_out, struct tt_error *err)
+int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
+		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	struct looks looks = { NULL, 0 };

@@ -84,7 +84,8 @@ static int new_id(struct tti_settings *settings)
 }
 
 /* What a ring of npyt says about itself: its newest file and the length of its manifest. */
-static struct tti_settings guess(const struct tti_ring *ring, const struct tti_live *newest)
+static struct tti_settings guess(const struct tti_ring *ring,
+				 const struct tti_live *newest)
 {
 	struct tti_settings settings = { .capacity = newest->capacity,
 					 .keep = ring->slots < 2 ? 2 : ring->slots,
@@ -105,10 +106,11 @@ static int link_new(struct tti_ring *ring, const struct tti_settings *settings,
 		return tti_fail_sys(err, -ENOMEM, ring->path, NULL);
 	tti_settings_format(bytes, settings);
 	if (unlinkat(ring->dirfd, tmp, 0) < 0 && errno != ENOENT)
-		return tti_fail_sys(err, -errno, ring->path, "remove " TTI_RING_SETTINGS_TMP);
+		return tti_fail_sys(err, -errno, ring->path,
+				    "remove " TTI_RING_SETTINGS_TMP);
 	TTI_FAILPOINT("ring.settings.before_link");
-	rc = tti_fs_put(ring->dirfd, tmp, TTI_SETTINGS_NAME, bytes, TTI_SETTINGS_MIN_BYTES,
-			0644, false, err);
+	rc = tti_fs_put(ring->dirfd, tmp, TTI_SETTINGS_NAME, bytes,
+			TTI_SETTINGS_MIN_BYTES, 0644, false, err);
 	TTI_FAILPOINT("ring.settings.linked");
 	return rc < 0 ? tti_fail_in(err, rc, "%s", ring->path) : TT_OK;
 }
@@ -130,11 +132,12 @@ static int rewrite(struct tti_ring *ring, const struct tti_settings *settings,
 	rc = tti_pwrite_all(ring->set_fd, bytes, TTI_WORDS_OFF, 0);
 	TTI_FAILPOINT("ring.settings.rewritten");
 	if (rc == TT_OK && st.st_size < TTI_SETTINGS_MIN_BYTES) {
-		uint64_t from = (uint64_t)st.st_size < TTI_WORDS_OFF ? TTI_WORDS_OFF
-								      : (uint64_t)st.st_size;
+		uint64_t from = (uint64_t)st.st_size < TTI_WORDS_OFF
+					? TTI_WORDS_OFF
+					: (uint64_t)st.st_size;
 
-		rc = tti_pwrite_all(ring->set_fd, bytes + from, TTI_SETTINGS_MIN_BYTES - from,
-				    from);
+		rc = tti_pwrite_all(ring->set_fd, bytes + from,
+				    TTI_SETTINGS_MIN_BYTES - from, from);
 	}
 	if (rc == TT_OK && fsync(ring->set_fd) < 0)
 		rc = -errno;
@@ -166,8 +169,9 @@ static int mend_damaged(struct tti_ring *ring, struct tti_settings *settings,
 		return tti_fail_sys(err, rc, ring->path, "make a ring id");
 	rc = rewrite(ring, settings, err);
 	if (rc == TT_OK)
-		tti_repair_add(repair, "%s was damaged and was made again%s; the old one is %s",
-			       TTI_SETTINGS_NAME, saved ? ", its settings kept" : "", aside);
+		tti_repair_add(
+			repair, "%s was damaged and was made again%s; the old one is %s",
+			TTI_SETTINGS_NAME, saved ? ", its settings kept" : "", aside);
 	return rc;
 }
 

@@ -75,7 +75,8 @@ static void remove_leftovers(const struct tti_site *site)
 		uint64_t pid;
 
 		if (strncmp(found->d_name, site->tmp, len) != 0 ||
-		    !tti_parse_u64(digits, strlen(digits), &pid) || pid == 0 || pid > INT_MAX)
+		    !tti_parse_u64(digits, strlen(digits), &pid) || pid == 0 ||
+		    pid > INT_MAX)
 			continue;
 		if ((pid_t)pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
 			remove_dir(site->parent, found->d_name);
@@ -90,7 +91,7 @@ int tti_site_begin(struct tti_site *site, struct tt_error *err)
 		return tti_fail_sys(err, -errno, site->path, NULL);
 	TTI_FAILPOINT("ring.site.mkdir");
 	site->dirfd = openat(site->parent, site->tmp,
-			      O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (site->dirfd < 0) {
 		int rc = -errno;
 
@@ -112,7 +113,8 @@ int tti_site_finish(struct tti_site *site, struct tt_error *err)
 		return tti_fail_sys(err, rc, site->path, NULL);
 	TTI_FAILPOINT("ring.site.renamed");
 	rc = tti_fsync_dir(site->parent);
-	return rc < 0 ? tti_fail_sys(err, rc, site->path, "fsync of its directory") : TT_OK;
+	return rc < 0 ? tti_fail_sys(err, rc, site->path, "fsync of its directory")
+		      : TT_OK;
 }
 
 void tti_site_undo(struct tti_site *site)

@@ -7,7 +7,7 @@
 #include "ticktail/error.h"
 
 struct tti_site {
-	const char *path; /* as the caller wrote it */
+	const char *path;	 /* as the caller wrote it */
 	char name[NAME_MAX + 1]; /* its last part */
 	char tmp[NAME_MAX + 1];
 	int parent, dirfd; /* owned; dirfd is the temporary directory */

@@ -18,10 +18,11 @@ struct check {
 	void *ctx;
 	uint64_t found;
 	struct tti_npy rows; /* of the first file that could be read */
-	uint64_t next_base; /* what the next file's first row is, or unknown */
+	uint64_t next_base;  /* what the next file's first row is, or unknown */
 };
 
-static void say(struct check *check, const char *name, const char *fmt, ...) TTI_PRINTF(3, 4);
+static void say(struct check *check, const char *name, const char *fmt, ...)
+	TTI_PRINTF(3, 4);
 static void say(struct check *check, const char *name, const char *fmt, ...)
 {
 	char path[TTI_RING_PATH_BYTES], what[512];
@@ -68,11 +69,13 @@ static void check_manifest(struct check *check, struct tti_names *queue)
 		return;
 	}
 	if (tti_ring_queue(&check->ring, queue, &err) < 0)
-		say(check, TTI_MANIFEST_NAME, "%s", words_of(check, &err, TTI_MANIFEST_NAME));
+		say(check, TTI_MANIFEST_NAME, "%s",
+		    words_of(check, &err, TTI_MANIFEST_NAME));
 	else if (queue->count > 0 && tti_ring_newest(&check->ring) == 0)
 		say(check, TTI_MANIFEST_NAME, "names no file, though there are some");
 	if (check->ring.set.addr && slots < check->ring.settings.keep)
-		say(check, TTI_MANIFEST_NAME, "%" PRIu64 " slots, the settings say %" PRIu64, slots,
+		say(check, TTI_MANIFEST_NAME,
+		    "%" PRIu64 " slots, the settings say %" PRIu64, slots,
 		    check->ring.settings.keep);
 }
 
@@ -122,12 +125,13 @@ static void check_names(struct check *check, const struct tti_names *queue,
 	}
 }
 
-static void check_zeros(struct check *check, const uint8_t *page, uint64_t from, uint64_t to)
+static void check_zeros(struct check *check, const uint8_t *page, uint64_t from,
+			uint64_t to)
 {
 	for (uint64_t i = from; i < to; i++)
 		if (page[i] != 0) {
-			say(check, TTI_SETTINGS_NAME, "byte 0x%" PRIx64 " is 0x%02x, not zero", i,
-			    page[i]);
+			say(check, TTI_SETTINGS_NAME,
+			    "byte 0x%" PRIx64 " is 0x%02x, not zero", i, page[i]);
 			return;
 		}
 }
@@ -191,14 +195,16 @@ static int check_entries(struct check *check, struct tt_error *err)
 			continue;
 		named[used++] = (struct named){ name, i };
 		if (tti_entry_claimed_by(entry) == 0)
-			say(check, TTI_SETTINGS_NAME, "entry %" PRIu64 " of file %" PRIu64
-			    " counts as free", i, name);
+			say(check, TTI_SETTINGS_NAME,
+			    "entry %" PRIu64 " of file %" PRIu64 " counts as free", i,
+			    name);
 	}
 	qsort(named, used, sizeof(*named), by_name);
 	for (size_t i = 1; i < used; i++)
 		if (named[i].name == named[i - 1].name)
 			say(check, TTI_SETTINGS_NAME,
-			    "entries %" PRIu64 " and %" PRIu64 " are both of file %" PRIu64,
+			    "entries %" PRIu64 " and %" PRIu64
+			    " are both of file %" PRIu64,
 			    named[i - 1].idx, named[i].idx, named[i].name);
 	return TT_OK;
 }
@@ -219,11 +225,13 @@ static void check_entry(struct check *check, const struct tti_ring_item *item,
 	base = tti_field_load(&entry->base);
 	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end)
 		say(check, file_name,
-		    "has %" PRIu64 " rows, its entry says %" PRIu64 " at seal", end, rows);
+		    "has %" PRIu64 " rows, its entry says %" PRIu64 " at seal", end,
+		    rows);
 	if (check->next_base != TTI_ROWS_UNKNOWN && base != TTI_ROWS_UNKNOWN &&
 	    base < check->next_base)
 		say(check, file_name,
-		    "begins at row %" PRIu64 " of the ring, the file before ends at %" PRIu64,
+		    "begins at row %" PRIu64
+		    " of the ring, the file before ends at %" PRIu64,
 		    base, check->next_base);
 	/* the next file was numbered by what was noted at the seal */
 	check->next_base = base == TTI_ROWS_UNKNOWN
@@ -237,8 +245,8 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 	struct tti_live live = TTI_LIVE_EMPTY;
 	struct tt_error err;
 	uint64_t start, end;
-	int rc = tti_ring_open_file(&check->ring, item->name, item->merged, false, true, &live,
-				    &err);
+	int rc = tti_ring_open_file(&check->ring, item->name, item->merged, false, true,
+				    &live, &err);
 
 	tti_ring_format_name(file_name, item->name, item->merged);
 	if (rc == TT_OK)
@@ -251,7 +259,8 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 		check_entry(check, item, file_name, end);
 		if (!tti_ring_same_rows(&check->rows, &live.npy))
 			say(check, file_name, "its rows are %s, those before %s",
-			    tt_dtype_descr(live.npy.dtype), tt_dtype_descr(check->rows.dtype));
+			    tt_dtype_descr(live.npy.dtype),
+			    tt_dtype_descr(check->rows.dtype));
 	} else if (rc != -ENOENT &&
 		   (item->sealed ||
 		    tti_ring_find_entry(&check->ring, item->name) != TTI_NO_ENTRY)) {
@@ -264,7 +273,9 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
 		   struct tt_error *err)
 {
-	struct check check = { .ring = TTI_RING_EMPTY, .fn = fn, .ctx = ctx,
+	struct check check = { .ring = TTI_RING_EMPTY,
+			       .fn = fn,
+			       .ctx = ctx,
 			       .next_base = TTI_ROWS_UNKNOWN };
 	tti_auto_names queue = { 0 };
 	tti_auto_items items = { 0 };
@@ -277,7 +288,8 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 	rc = check_entries(&check, err);
 	if (rc == TT_OK)
 		rc = tti_ring_list(&check.ring, &items, err);
-	if (rc == TT_E_DAMAGED) { /* said already: look at the files by the directory alone */
+	if (rc ==
+	    TT_E_DAMAGED) { /* said already: look at the files by the directory alone */
 		tti_map_close(&check.ring.lock);
 		rc = tti_ring_list(&check.ring, &items, err);
 	}

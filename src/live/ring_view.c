@@ -46,15 +46,15 @@ static int open_file(struct tt_ring_reader *reader, struct tti_ring_open *file,
 {
 	bool by_pread = !may_map(reader, file->name);
 	uint64_t idx = tti_ring_find_entry(&reader->ring, file->name);
-	int rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false, by_pread,
-				    &file->live, err);
+	int rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false,
+				    by_pread, &file->live, err);
 
 	if (rc < 0)
 		return rc;
 	if (reader->rows.dtype && !tti_ring_same_rows(&reader->rows, &file->live.npy))
 		return tti_fail(err, TT_E_MISMATCH,
-				"%s: its rows are %s, those of the ring %s", file->live.path,
-				tt_dtype_descr(file->live.npy.dtype),
+				"%s: its rows are %s, those of the ring %s",
+				file->live.path, tt_dtype_descr(file->live.npy.dtype),
 				tt_dtype_descr(reader->rows.dtype));
 	if (file->live.npy.fortran_order)
 		return tti_fail(err, TT_E_UNSUPPORTED, "%s: rows in Fortran order",
@@ -99,7 +99,8 @@ int tti_reader_open_file(struct tt_ring_reader *reader, uint64_t name, bool merg
 	return TT_OK;
 }
 
-void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file, uint64_t row)
+void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		      uint64_t row)
 {
 	struct tti_ring_open **link = &reader->open;
 
@@ -175,7 +176,8 @@ static int fill_shadow(struct tti_ring_open *file, uint64_t from, uint64_t to,
 	uint64_t row_bytes = file->live.row_bytes;
 	int rc = TT_OK;
 
-	if (file->have_from == file->have_to || from > file->have_to || to < file->have_from)
+	if (file->have_from == file->have_to || from > file->have_to ||
+	    to < file->have_from)
 		file->have_from = file->have_to = from;
 	if (from < file->have_from)
 		rc = tti_live_copy(&file->live, from, file->have_from - from,

@@ -43,7 +43,8 @@ static int check_place(const struct tt_ring_reader *reader, struct tt_error *err
 	if (fstat(reader->ring.dirfd, &mine) < 0 || stat(reader->ring.path, &named) < 0 ||
 	    (mine.st_dev == named.st_dev && mine.st_ino == named.st_ino))
 		return TT_OK;
-	return tti_fail(err, TT_E_SUPERSEDED, "%s: another directory took its place: open it again",
+	return tti_fail(err, TT_E_SUPERSEDED,
+			"%s: another directory took its place: open it again",
 			reader->ring.path);
 }
 
@@ -68,14 +69,16 @@ static int sleep_once(struct tt_ring_reader *reader, int64_t left, struct tt_err
 	if (words != tti_ring_words(&reader->ring))
 		return 0; /* mapped anew: the old word may be unmapped */
 	if (somebody_wakes(reader))
-		rc = tti_futex_wait(tti_wake_futex(words), seen, left < SLEEP_NS ? left : SLEEP_NS);
+		rc = tti_futex_wait(tti_wake_futex(words), seen,
+				    left < SLEEP_NS ? left : SLEEP_NS);
 	else
 		nap(left < POLL_NS ? left : POLL_NS);
 	look_again(reader, tti_clock_monotonic_ns());
 	return rc == -ETIMEDOUT ? check_place(reader, err) : 0;
 }
 
-static int wait_asleep(struct tt_ring_reader *reader, int64_t deadline, struct tt_error *err)
+static int wait_asleep(struct tt_ring_reader *reader, int64_t deadline,
+		       struct tt_error *err)
 {
 	int64_t checked = tti_clock_monotonic_ns();
 

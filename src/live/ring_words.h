@@ -120,9 +120,8 @@ static inline bool tti_entry_claim(struct tti_entry *entry, uint64_t who)
 /* Take an entry over from a file that is gone; it is then empty and ours. */
 static inline bool tti_entry_take(struct tti_entry *entry, uint64_t name)
 {
-	return atomic_compare_exchange_strong_explicit(&entry->name, &name, 0,
-						       memory_order_acq_rel,
-						       memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(
+		&entry->name, &name, 0, memory_order_acq_rel, memory_order_relaxed);
 }
 
 static inline uint64_t tti_entry_claimed_by(const struct tti_entry *entry)

@@ -73,7 +73,8 @@ static int make_room(struct tt_ring_writer *writer, uint64_t count, struct tt_er
 {
 	uint64_t room;
 
-	if (TTI_UNLIKELY(tti_request_peek(tti_ring_words(&writer->ring)) != writer->served))
+	if (TTI_UNLIKELY(tti_request_peek(tti_ring_words(&writer->ring)) !=
+			 writer->served))
 		serve_request(writer);
 	if (TTI_UNLIKELY(writer->needs_time && is_roll_due(writer))) {
 		int rc = tti_writer_roll(writer, err);
@@ -102,7 +103,8 @@ static void note_first_row(struct tt_ring_writer *writer)
 
 #define STAMP_EVERY 64 /* publishes: no clock call a row */
 
-static int after_publish(struct tt_ring_writer *writer, uint64_t count, struct tt_error *err)
+static int after_publish(struct tt_ring_writer *writer, uint64_t count,
+			 struct tt_error *err)
 {
 	TTI_FAILPOINT("ring.append.published");
 	writer->dirty = true;
@@ -180,8 +182,9 @@ int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 	if (count == 0)
 		return TT_OK;
 	if (live->has_padding && !writer->clean)
-		tt_dtype_clear_padding(live->npy.dtype, live->rows + live->end * live->row_bytes,
-				       count * (live->row_bytes / tt_dtype_size(live->npy.dtype)));
+		tt_dtype_clear_padding(
+			live->npy.dtype, live->rows + live->end * live->row_bytes,
+			count * (live->row_bytes / tt_dtype_size(live->npy.dtype)));
 	if (live->end == 0)
 		note_first_row(writer);
 	rc = tti_live_publish(live, live->end + count);

@@ -16,15 +16,15 @@ struct tt_ring_writer {
 	struct tti_live live;
 	uint64_t name;
 	uint64_t entry_idx;
-	uint64_t reserved; /* rows that a reserve promised */
-	uint64_t served;   /* the seal request that was looked at last */
-	bool seal_failed;  /* it was not answered: idle tries again */
+	uint64_t reserved;  /* rows that a reserve promised */
+	uint64_t served;    /* the seal request that was looked at last */
+	bool seal_failed;   /* it was not answered: idle tries again */
 	uint32_t publishes; /* paces the stamps */
 	bool clean, wake_never;
 	bool needs_time; /* a timed sync or roll: the clock is read once a batch */
 	bool dirty;	 /* rows since the last sync */
 	int64_t sync_ms, last_sync_ns;
-	int64_t roll_due_ns; /* INT64_MAX: not by time, or no row yet */
+	int64_t roll_due_ns;	    /* INT64_MAX: not by time, or no row yet */
 	int64_t (*clock_ns)(void);  /* names and days of files */
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
 	struct tti_repair repair;

@@ -45,8 +45,8 @@ static int versions(const char *path)
 	for (size_t i = 0; i < tt_archive_version_count(a); i++) {
 		const struct tt_archive_version *v = tt_archive_version(a, i);
 
-		printf("%s\t%s\t%d\t%d\t%s", v->name, v->prev ? v->prev : "-", v->committed,
-		       v->current, v->timestamp);
+		printf("%s\t%s\t%d\t%d\t%s", v->name, v->prev ? v->prev : "-",
+		       v->committed, v->current, v->timestamp);
 		if (tt_archive_datasets(a, i, &names, &count, &err) < 0)
 			return failed(v->name);
 		for (size_t k = 0; k < count; k++)
@@ -74,7 +74,8 @@ static int load(struct npy *out, const char *path)
 		return tti_fail(&err, TT_E_FORMAT, "%s: cannot be read", path);
 	out->bytes = malloc(st.st_size);
 	if (tti_pread_all(fd, out->bytes, st.st_size, 0) < 0 ||
-	    tti_npy_header_length(out->bytes, st.st_size, &out->head.data_off, path, &err) < 0 ||
+	    tti_npy_header_length(out->bytes, st.st_size, &out->head.data_off, path,
+				  &err) < 0 ||
 	    tti_npy_parse(&out->head, out->bytes, out->head.data_off, path, &err) < 0)
 		return TT_E_FORMAT;
 	close(fd);
@@ -95,9 +96,11 @@ static int piece(struct tt_dataset *d, const struct npy *npy, uint64_t at, uint6
 
 	rows[n * width] = 0x5a;
 	rc = tt_dataset_read(d, at, n, rows, &err);
-	if (rc == TT_OK && (memcmp(rows, npy->bytes + npy->head.data_off + at * width,
-				   n * width) != 0 || rows[n * width] != 0x5a))
-		rc = tti_fail(&err, TT_E_DAMAGED, "rows %" PRIu64 " + %" PRIu64 " differ", at, n);
+	if (rc == TT_OK &&
+	    (memcmp(rows, npy->bytes + npy->head.data_off + at * width, n * width) != 0 ||
+	     rows[n * width] != 0x5a))
+		rc = tti_fail(&err, TT_E_DAMAGED, "rows %" PRIu64 " + %" PRIu64 " differ",
+			      at, n);
 	free(rows);
 	return rc;
 }
@@ -129,7 +132,8 @@ static int same_kind(const struct tt_dataset_info *info, const struct tti_npy *h
 	if (!tt_dtype_equal(info->dtype, head->dtype))
 		return tti_fail(&err, TT_E_DTYPE, "the type is %s, not %s",
 				tt_dtype_descr(info->dtype), tt_dtype_descr(head->dtype));
-	if (info->rank != head->rank || memcmp(info->shape, head->shape, 8 * head->rank) != 0)
+	if (info->rank != head->rank ||
+	    memcmp(info->shape, head->shape, 8 * head->rank) != 0)
 		return tti_fail(&err, TT_E_MISMATCH, "the shape is another");
 	return TT_OK;
 }
@@ -196,8 +200,8 @@ static void print_damage(void *ctx, const struct tt_damage *d)
 {
 	(void)ctx;
 	printf("%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", d->path,
-	       d->version ? d->version : "-", d->dataset ? d->dataset : "-", d->chunk, d->row,
-	       d->row_count, d->what);
+	       d->version ? d->version : "-", d->dataset ? d->dataset : "-", d->chunk,
+	       d->row, d->row_count, d->what);
 }
 
 static int verify(const char *path)
@@ -256,6 +260,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "verify") == 0)
 		return verify(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "backup") == 0)
-		return tt_archive_backup(argv[2], argv[3], &err) < 0 ? failed("backup") : 0;
+		return tt_archive_backup(argv[2], argv[3], &err) < 0 ? failed("backup")
+								     : 0;
 	return 2;
 }

@@ -31,9 +31,11 @@ static int write_dataset(hid_t file, unsigned n, const struct tti_h5type *t)
 		rows[i] = (unsigned char)(i * 7 + n);
 	snprintf(name, sizeof(name), "d%u", n);
 	space = H5Screate_simple((int)t->rank + 1, dims, NULL);
-	dataset = H5Dcreate2(file, name, t->type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-	rc = dataset < 0 ? -1 :
-			   H5Dwrite(dataset, t->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows);
+	dataset = H5Dcreate2(file, name, t->type, space, H5P_DEFAULT, H5P_DEFAULT,
+			     H5P_DEFAULT);
+	rc = dataset < 0
+		     ? -1
+		     : H5Dwrite(dataset, t->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows);
 	free(rows);
 	return rc;
 }

@@ -121,8 +121,10 @@ START_TEST(put_is_whole_or_not_there)
 	tti_auto_fd fd = -1;
 	char back[8] = "";
 
-	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "hello", 5, 0644, false, &err), TT_OK);
-	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "HELLO", 5, 0644, false, &err), -EEXIST);
+	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "hello", 5, 0644, false, &err),
+			 TT_OK);
+	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "HELLO", 5, 0644, false, &err),
+			 -EEXIST);
 	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "again", 5, 0644, true, &err), TT_OK);
 	ck_assert_int_ne(access(".t", F_OK), 0);
 	fd = tti_open_regular(AT_FDCWD, "f", O_RDONLY, "f", &err);
@@ -159,8 +161,8 @@ START_TEST(lock_is_seen_and_dies_with_its_holder)
 	if (child == 0) {
 		int mine = open("lock", O_RDWR | O_CLOEXEC);
 
-		if (tti_lock_try(mine, TTI_LOCK_WRITER) != TT_OK || tti_lock_put_pid(mine) ||
-		    write(ready[1], "x", 1) != 1)
+		if (tti_lock_try(mine, TTI_LOCK_WRITER) != TT_OK ||
+		    tti_lock_put_pid(mine) || write(ready[1], "x", 1) != 1)
 			_exit(1);
 		pause();
 		_exit(0);

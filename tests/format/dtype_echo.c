@@ -51,7 +51,8 @@ static void print_again(const struct tt_dtype *dtype)
 
 static void echo(const char *text, size_t len)
 {
-	bool align = strncmp(text, "align ", 6) == 0, descr = strncmp(text, "descr ", 6) == 0;
+	bool align = strncmp(text, "align ", 6) == 0,
+	     descr = strncmp(text, "descr ", 6) == 0;
 	struct tt_dtype *dtype;
 	struct tt_error err;
 	int rc;

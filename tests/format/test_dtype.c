@@ -229,9 +229,9 @@ START_TEST(headers_hold_nothing_but_a_descr)
 	struct tt_dtype *dtype;
 
 	for (size_t i = 0; i < TTI_LEN(bad); i++)
-		ck_assert_int_eq(tti_dtype_parse_descr(&dtype, bad[i], strlen(bad[i]),
-						       NULL),
-				 TT_E_DTYPE);
+		ck_assert_int_eq(
+			tti_dtype_parse_descr(&dtype, bad[i], strlen(bad[i]), NULL),
+			TT_E_DTYPE);
 	ck_assert_int_eq(tti_dtype_parse_descr(&dtype, good, strlen(good), NULL), TT_OK);
 	ck_assert_str_eq(tt_dtype_descr(dtype), "[('a', '<i4')]");
 	tt_dtype_unref(dtype);
@@ -470,9 +470,8 @@ static void check_leaf(const struct tt_dtype *dtype, size_t i, const char *name,
 
 START_TEST(leaves_are_the_plain_elements_in_order)
 {
-	tti_auto_dtype *dtype =
-		parsed("a:i1,n:{x:i4,d:f8[2,2]},c:{p:i2,q:{r:U2}[2]}[2],:V4,z:M8[5s]",
-		       false);
+	tti_auto_dtype *dtype = parsed(
+		"a:i1,n:{x:i4,d:f8[2,2]},c:{p:i2,q:{r:U2}[2]}[2],:V4,z:M8[5s]", false);
 
 	ck_assert_uint_eq(tt_dtype_leaf_count(dtype), 10);
 	check_leaf(dtype, 0, "a", 0, 1);

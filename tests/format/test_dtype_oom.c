@@ -47,7 +47,8 @@ char *__wrap_strdup(const char *text)
 
 static const char *const texts[] = {
 	"ts:i8,sym:S8,px:f8,n:{x:i4,y:{z:U3}[2]}[2]",
-	"[(('a title', 'a'), '<i4', (2, 3)), ('', '|V4'), ('b', [('c', ('>f4', (2,)), (3,))])]",
+	"[(('a title', 'a'), '<i4', (2, 3)), ('', '|V4'), ('b', [('c', ('>f4', (2,)), "
+	"(3,))])]",
 	"{'names':['a'],'titles':['t'],'formats':[[('c','f4',(2,))]],'offsets':[8]}",
 	"a:i1,b:i1,c:i1,d:i1,e:i1,f:i1,g:i1,h:i1,i:i1,j:i1,k:i1",
 };
@@ -83,7 +84,8 @@ START_TEST(selecting_and_shaping_report_no_memory)
 	struct tt_dtype *dtype, *some = NULL, *array = NULL;
 	int rc, n = 0;
 
-	ck_assert_int_eq(tt_dtype_parse(&dtype, texts[0], strlen(texts[0]), true, NULL), 0);
+	ck_assert_int_eq(tt_dtype_parse(&dtype, texts[0], strlen(texts[0]), true, NULL),
+			 0);
 	do {
 		countdown = n++;
 		rc = tt_dtype_select(&some, dtype, names, 2, NULL);
@@ -108,7 +110,8 @@ START_TEST(headers_report_no_memory)
 	size_t len = 0;
 	int rc, n = 0;
 
-	ck_assert_int_eq(tt_dtype_parse(&dtype, texts[1], strlen(texts[1]), true, NULL), 0);
+	ck_assert_int_eq(tt_dtype_parse(&dtype, texts[1], strlen(texts[1]), true, NULL),
+			 0);
 	do {
 		countdown = n++;
 		bytes = NULL;

@@ -19,17 +19,20 @@ START_TEST(manifest_size_gives_slots_or_is_refused)
 	ck_assert_int_eq(tti_manifest_slots(0, &slots, ".lock", &err), TT_E_DAMAGED);
 	ck_assert_int_eq(tti_manifest_slots(25, &slots, ".lock", &err), TT_E_DAMAGED);
 	ck_assert_str_eq(err.text, ".lock: 25 bytes are no list of 8-byte names");
-	ck_assert_int_eq(tti_manifest_slots(8ull * TTI_MANIFEST_MAX_SLOTS, &slots, "m", &err),
-			 TT_OK);
-	ck_assert_int_eq(tti_manifest_slots(8ull * TTI_MANIFEST_MAX_SLOTS + 8, &slots, "m", &err),
-			 TT_E_DAMAGED);
+	ck_assert_int_eq(
+		tti_manifest_slots(8ull * TTI_MANIFEST_MAX_SLOTS, &slots, "m", &err),
+		TT_OK);
+	ck_assert_int_eq(
+		tti_manifest_slots(8ull * TTI_MANIFEST_MAX_SLOTS + 8, &slots, "m", &err),
+		TT_E_DAMAGED);
 }
 END_TEST
 
 START_TEST(queue_drops_zeros_and_equal_neighbours)
 {
 	uint64_t free_last[] = { 3, 5, 0, 0 }, half_shifted[] = { 5, 5, 7, 9 };
-	uint64_t lead_zero[] = { 0, 3, 0, 4 }, none[] = { 0, 0 }, full[] = { 1, 2, UINT64_MAX };
+	uint64_t lead_zero[] = { 0, 3, 0, 4 }, none[] = { 0, 0 },
+		 full[] = { 1, 2, UINT64_MAX };
 	uint64_t down[] = { 5, 4 }, down_over_zero[] = { 5, 0, 4 };
 	struct tt_error err;
 
@@ -48,10 +51,13 @@ END_TEST
 
 START_TEST(file_names_have_one_spelling)
 {
-	static const char *const others[] = { "",	 ".npy",     "0.npy",	 "01.npy", "1.npyx",
-					      "1.npy_x", "x1.npy",   "1x.npy",	 "+1.npy", " 1.npy",
-					      "1",	 ".1.npy",   "1.npy.tmp",
-					      "18446744073709551616.npy" };
+	static const char *const others[] = { "",	   ".npy",
+					      "0.npy",	   "01.npy",
+					      "1.npyx",	   "1.npy_x",
+					      "x1.npy",	   "1x.npy",
+					      "+1.npy",	   " 1.npy",
+					      "1",	   ".1.npy",
+					      "1.npy.tmp", "18446744073709551616.npy" };
 	char text[TTI_RING_NAME_BYTES];
 	uint64_t name = 0;
 
@@ -65,8 +71,8 @@ START_TEST(file_names_have_one_spelling)
 	tti_ring_format_name(text, 17, false);
 	ck_assert_str_eq(text, "17.npy");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		ck_assert_msg(tti_ring_parse_name(others[i], &name) == TTI_RING_OTHER, "%s",
-			      others[i]);
+		ck_assert_msg(tti_ring_parse_name(others[i], &name) == TTI_RING_OTHER,
+			      "%s", others[i]);
 }
 END_TEST
 
@@ -74,8 +80,11 @@ static uint8_t file[TTI_SETTINGS_MIN_BYTES];
 
 static struct tti_settings some_settings(void)
 {
-	struct tti_settings settings = { .capacity = 50000, .keep = 4, .sync_ms = 1000,
-					 .roll_at_s = -1, .tail_words = 5 };
+	struct tti_settings settings = { .capacity = 50000,
+					 .keep = 4,
+					 .sync_ms = 1000,
+					 .roll_at_s = -1,
+					 .tail_words = 5 };
 
 	memset(settings.ring_id, 7, sizeof(settings.ring_id));
 	return settings;
@@ -109,7 +118,8 @@ START_TEST(new_file_is_valid_and_gives_back_its_settings)
 	ck_assert_uint_eq(tti_settings_entries(sizeof(file) + 127), TTI_ENTRIES_FIRST);
 	ck_assert_uint_eq(tti_settings_entries(12), 0);
 	/* byte for byte what docs/FORMAT.md says; never to change */
-	ck_assert_mem_eq(file, "TKTTAIL1\1\0\0\0\0\0\0\0\0\2\0\0\0\4\0\0\0\x10\0\0\0\4\0\0", 32);
+	ck_assert_mem_eq(
+		file, "TKTTAIL1\1\0\0\0\0\0\0\0\0\2\0\0\0\4\0\0\0\x10\0\0\0\4\0\0", 32);
 }
 END_TEST
 
@@ -119,10 +129,12 @@ START_TEST(any_changed_header_bit_is_damage)
 
 	for (unsigned bit = 0; bit < 128 * 8; bit++) {
 		file[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err), TT_E_DAMAGED);
+		ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err),
+				 TT_E_DAMAGED);
 		file[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	ck_assert_int_eq(tti_settings_check(file, sizeof(file) - 1, "s", &err), TT_E_DAMAGED);
+	ck_assert_int_eq(tti_settings_check(file, sizeof(file) - 1, "s", &err),
+			 TT_E_DAMAGED);
 }
 END_TEST
 
@@ -141,11 +153,13 @@ START_TEST(newer_versions_are_refused_politely)
 
 	header->incompat = 4;
 	reseal_header();
-	ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err),
+			 TT_E_UNSUPPORTED);
 	header->incompat = 0;
 	header->version = 2;
 	reseal_header();
-	ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err), TT_E_UNSUPPORTED);
+	ck_assert_int_eq(tti_settings_check(file, sizeof(file), "s", &err),
+			 TT_E_UNSUPPORTED);
 	header->version = 1;
 	header->words.off += 64;
 	reseal_header();
@@ -202,8 +216,9 @@ END_TEST
 
 START_TEST(newer_valid_mark_counts)
 {
-	struct tti_mark back, *first = (void *)(file + TTI_MARKS_OFF),
-			*second = (void *)(file + TTI_MARKS_OFF + TTI_SETTINGS_STRIDE);
+	struct tti_mark back,
+		*first = (void *)(file + TTI_MARKS_OFF),
+		*second = (void *)(file + TTI_MARKS_OFF + TTI_SETTINGS_STRIDE);
 
 	ck_assert_int_eq(tti_mark_pick(file + TTI_MARKS_OFF, &back), 0);
 	*first = (struct tti_mark){ .sequence = 3, .file = 5, .end = 10 };

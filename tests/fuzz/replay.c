@@ -73,8 +73,9 @@ static void put_number(uint64_t *random, size_t at)
 static void mutate_once(uint64_t *random)
 {
 	static const char *const words[] = {
-		"(", ")", "[", "]", "{", "}", "'", "\"", "\\", ",", ":", "0", "9999", "-1",
-		"'<f8'", "V0", "L", "\n", "#", "'''", "M8[ns]", "\\x00", "\xff", " ",
+		"(",  ")",  "[", "]",	"{",	  "}",	   "'",	    "\"",
+		"\\", ",",  ":", "0",	"9999",	  "-1",	   "'<f8'", "V0",
+		"L",  "\n", "#", "'''", "M8[ns]", "\\x00", "\xff",  " ",
 	};
 	const char *word = words[below(random, sizeof(words) / sizeof(words[0]))];
 	size_t at = below(random, progress->size + 1), left = progress->size - at;

@@ -39,7 +39,7 @@ fi
 # NAME(TYPE ARG, TYPE ARG) of each prototype: those of the headers, those of the pages
 cat "$top_srcdir"/include/ticktail/*.h | sed 's,/\*[^*]*\*/,,g' |
 	awk '/^\/\*/ { skip = 1 } !skip { print } /\*\/ *$/ { skip = 0 }' | tr '\n\t' '  ' |
-	sed 's/TT_API/\n&/g' | sed -n 's/^TT_API \([^;{}]*);\).*/\1/p' | tr -s ' ' |
+	sed 's/TT_API/\n&/g' | sed -n 's/^TT_API \([^;{}]*);\).*/\1/p' | tr -s ' ' | sed 's,( ,(,g' |
 	sed 's/^\(.*[ *]\)\(tt_[a-z0-9_]*\)(\(.*\));$/\2(\3) \1/; s/ *$//' | sort >"$work/headers"
 cat "$top_srcdir"/man/*.3 | awk '
 	/^\.Ft / { type = substr($0, 5); gsub(/"/, "", type) }

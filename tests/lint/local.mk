@@ -2,6 +2,7 @@
 LINT_TESTS = \
 	tests/lint/deps.t \
 	tests/lint/exports.t \
+	tests/lint/format.t \
 	tests/lint/funclen.t \
 	tests/lint/headers.t \
 	tests/lint/man.t \
@@ -9,4 +10,4 @@ LINT_TESTS = \
 	tests/lint/paths.t \
 	tests/lint/words.t
 TESTS += $(LINT_TESTS)
-EXTRA_DIST += $(LINT_TESTS) tests/lint/format.t
+EXTRA_DIST += $(LINT_TESTS)

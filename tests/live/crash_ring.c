@@ -150,7 +150,8 @@ static void settle_named(void)
 	snprintf(path, sizeof(path), "r/%llu.npy",
 		 (unsigned long long)tti_ring_newest(&ring) + 5);
 	spoil(path, "\223NUMPY", 6);
-	record->damaged = true; /* it stays in the worker: a kill here spoils nothing else */
+	record->damaged =
+		true; /* it stays in the worker: a kill here spoils nothing else */
 	OK(tti_ring_publish_name(&ring, tti_ring_newest(&ring) + 5, &err));
 	record->damaged = false;
 	tti_ring_close(&ring);
@@ -226,7 +227,8 @@ static int64_t read_all(void)
 			const struct row *row = (const struct row *)view.rows + i;
 
 			if (next < 0)
-				need(row->number <= record->removed, "the first rows are there");
+				need(row->number <= record->removed,
+				     "the first rows are there");
 			else
 				need(row->number == next, "rows are in order");
 			next = row->number + 1;
@@ -369,8 +371,8 @@ int main(int argc, char **argv)
 
 	if (access("/dev/shm", W_OK) != 0)
 		strcpy(dir, "/tmp/tt-crash-XXXXXX");
-	record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
+	record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc < 2 || record == MAP_FAILED || !mkdtemp(dir) || chdir(dir) < 0)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);

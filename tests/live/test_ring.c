@@ -589,7 +589,8 @@ START_TEST(fault_2_half_shifted_manifest_hides_no_file)
 		write_file("r/.lock", half, sizeof(half));
 		reader = open_reader("r");
 		next = 0;
-		take_rows(reader, &next); /* the first file left the queue, not the disk */
+		take_rows(reader,
+			  &next); /* the first file left the queue, not the disk */
 		ck_assert_int_eq(next, 8);
 		tt_ring_reader_close(reader);
 	}
@@ -734,7 +735,8 @@ START_TEST(fault_7_second_writer_is_refused_with_the_pid)
 	create_ring("r", 4, 3);
 	writer = open_writer("r");
 	ck_assert_int_eq(tt_ring_writer_open(&second, "r", NULL, &err), TT_E_BUSY);
-	snprintf(expected, sizeof(expected), "r: being written by process %d", (int)getpid());
+	snprintf(expected, sizeof(expected), "r: being written by process %d",
+		 (int)getpid());
 	ck_assert_str_eq(err.text, expected);
 	child = fork();
 	if (child == 0)
@@ -804,7 +806,8 @@ START_TEST(file_without_name_is_not_seen_and_removed)
 	tt_ring_info_free(&info);
 	writer = open_writer("r");
 	ck_assert_ptr_nonnull(strstr(tt_ring_writer_repaired(writer), "not published"));
-	ck_assert_int_eq(system("test $(ls r/*.npy | wc -l) = 1 && test ! -e r/.next"), 0);
+	ck_assert_int_eq(system("test $(ls r/*.npy | wc -l) = 1 && test ! -e r/.next"),
+			 0);
 	tt_ring_writer_close(writer);
 }
 END_TEST
@@ -860,7 +863,8 @@ START_TEST(odd_things_in_the_directory_are_passed_over)
 	ck_assert_int_eq(next, 9);
 	tt_ring_reader_close(reader);
 	tt_ring_writer_close(writer);
-	ck_assert_int_eq(system("cd r && test -p 5.npy -a -L 6.npy -a -d 7.npy -a -e x.npy"), 0);
+	ck_assert_int_eq(
+		system("cd r && test -p 5.npy -a -L 6.npy -a -d 7.npy -a -e x.npy"), 0);
 }
 END_TEST
 
@@ -1022,7 +1026,8 @@ START_TEST(damaged_settings_are_made_again_and_kept_aside)
 	writer = open_writer("r");
 	put_rows(writer, 0, 18);
 	tt_ring_writer_close(writer);
-	ck_assert_int_eq(system("printf XXXX | dd of=r/.ticktail conv=notrunc 2>/dev/null"), 0);
+	ck_assert_int_eq(
+		system("printf XXXX | dd of=r/.ticktail conv=notrunc 2>/dev/null"), 0);
 	check_mended(".ticktail was damaged", 18);
 	info = ring_info("r"); /* the header was bad, the settings were not */
 	ck_assert_mem_eq(id, info.ring_id, 16);
@@ -1080,7 +1085,8 @@ START_TEST(entries_grow_with_the_files)
 	for (int64_t i = 200; i < 400; i++)
 		put_rows(writer, i, 1);
 	ck_assert_int_eq(stat("r/.ticktail", &st), 0);
-	ck_assert_int_le(st.st_size, TTI_ENTRIES_OFF + 320 * 128); /* entries are used again */
+	ck_assert_int_le(st.st_size,
+			 TTI_ENTRIES_OFF + 320 * 128); /* entries are used again */
 	tt_ring_reader_close(reader);
 	tt_ring_writer_close(writer);
 }
@@ -1103,12 +1109,14 @@ START_TEST(child_of_a_killed_writer_keeps_no_lock)
 			pause();
 			_exit(0);
 		}
-		if (write(ready[1], &grandchild, sizeof(grandchild)) != sizeof(grandchild))
+		if (write(ready[1], &grandchild, sizeof(grandchild)) !=
+		    sizeof(grandchild))
 			_exit(1);
 		pause();
 		_exit(writer ? 0 : 1);
 	}
-	ck_assert_int_eq(read(ready[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	ck_assert_int_eq(read(ready[0], &grandchild, sizeof(grandchild)),
+			 sizeof(grandchild));
 	ck_assert_int_eq(kill(child, SIGKILL), 0);
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	/* the grandchild may not have come to close its copies yet */

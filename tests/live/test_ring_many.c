@@ -32,7 +32,8 @@ static uint64_t any(struct actor *actor, uint64_t below)
 
 static struct actor start_actor(int number)
 {
-	struct actor actor = { .random = shared->seed * 2654435761u + (uint64_t)number * 977 + 1,
+	struct actor actor = { .random = shared->seed * 2654435761u +
+					 (uint64_t)number * 977 + 1,
 			       .number = number };
 
 	for (int i = 0; i < 10; i++)
@@ -120,18 +121,21 @@ static int check_view(const struct tt_view *view, uint64_t before, int64_t *next
 
 	for (uint64_t i = 0; i < before; i++)
 		if (rows[i].number != *next - (int64_t)(before - i))
-			return printf("# prefetched row %" PRId64 " before row %" PRId64 "\n",
+			return printf("# prefetched row %" PRId64 " before row %" PRId64
+				      "\n",
 				      rows[i].number, *next);
 	for (uint64_t i = before; i < view->count; i++, ++*next)
 		if (rows[i].number != *next)
-			return printf("# row %" PRId64 " where %" PRId64 " was expected\n",
+			return printf("# row %" PRId64 " where %" PRId64
+				      " was expected\n",
 				      rows[i].number, *next);
 	return 0;
 }
 
 static int read_once(struct actor *actor, struct tt_ring_reader *reader, int64_t *next)
 {
-	uint64_t count = 1 + any(actor, 12), prefetch = any(actor, 3) == 0 ? any(actor, 5) : 0;
+	uint64_t count = 1 + any(actor, 12),
+		 prefetch = any(actor, 3) == 0 ? any(actor, 5) : 0;
 	struct tt_pos was = tt_ring_tell(reader), at;
 	struct tt_view view;
 	uint64_t before;
@@ -173,7 +177,8 @@ static int read_rows(void *arg)
 			continue;
 		}
 		if (tti_clock_monotonic_ns() > deadline)
-			return printf("# reader %d stands at row %" PRId64 "\n", actor.number, next);
+			return printf("# reader %d stands at row %" PRId64 "\n",
+				      actor.number, next);
 		if (what < 2)
 			usleep((unsigned)any(&actor, 20000)); /* stalls */
 		if (what == 3 && !shared->removing && come_back(&reader) != 0)
@@ -209,7 +214,8 @@ static int maintain(void *arg)
 			if (remove_some(&actor) != 0)
 				return 1;
 		} else {
-			TRY(tt_ring_merge("r", 2 + any(&actor, 4), NULL, NULL, NULL, &err));
+			TRY(tt_ring_merge("r", 2 + any(&actor, 4), NULL, NULL, NULL,
+					  &err));
 		}
 	}
 	return 0;
@@ -222,7 +228,8 @@ static void run_actors(bool removing)
 	const char *seed = getenv("TT_SEED");
 
 	shared = mp_shared(sizeof(*shared));
-	shared->seed = seed ? strtoull(seed, NULL, 10) : (uint64_t)tti_clock_realtime_ns();
+	shared->seed =
+		seed ? strtoull(seed, NULL, 10) : (uint64_t)tti_clock_realtime_ns();
 	shared->rolls = getenv("TT_LONG") ? 10000 : 400;
 	shared->removing = removing;
 	printf("# TT_SEED=%" PRIu64 "\n", shared->seed);
@@ -235,8 +242,8 @@ static void run_actors(bool removing)
 		pids[i] = mp_spawn(actor, &numbers[i]);
 	}
 	for (int i = 0; i < READERS + 2; i++)
-		ck_assert_msg(mp_wait(pids[i], 600) == 0, "actor %d failed, TT_SEED=%" PRIu64, i,
-			      shared->seed);
+		ck_assert_msg(mp_wait(pids[i], 600) == 0,
+			      "actor %d failed, TT_SEED=%" PRIu64, i, shared->seed);
 }
 
 START_TEST(every_row_once_in_order_beside_merges)

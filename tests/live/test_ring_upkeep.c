@@ -60,7 +60,8 @@ static int feed(const char *dir, int ready, int stop, bool idle_only)
 	int64_t next = 3;
 	char byte;
 
-	if (tt_ring_writer_open(&writer, dir, NULL, &err) < 0 || write(ready, "x", 1) != 1)
+	if (tt_ring_writer_open(&writer, dir, NULL, &err) < 0 ||
+	    write(ready, "x", 1) != 1)
 		return 1;
 	fcntl(stop, F_SETFL, O_NONBLOCK);
 	while (read(stop, &byte, 1) != 1) {
@@ -327,8 +328,9 @@ START_TEST(only_files_outside_the_queue_are_removed)
 	take_rows(reader, &next);
 	ck_assert_int_eq(next, 16);
 	ck_assert_uint_eq(tt_ring_reader_lost(reader), 3);
-	ck_assert_int_eq(tt_ring_seek(reader, (struct tt_pos){ info.files[0].name, 5 }, &err),
-			 TT_E_RANGE);
+	ck_assert_int_eq(
+		tt_ring_seek(reader, (struct tt_pos){ info.files[0].name, 5 }, &err),
+		TT_E_RANGE);
 	tt_ring_info_free(&info);
 	tt_ring_reader_close(reader);
 }
@@ -360,12 +362,14 @@ START_TEST(verify_names_each_damage)
 	ck_assert_int_eq(system("printf X | dd of=r/.ticktail bs=1 seek=600 conv=notrunc "
 				"2>/dev/null"),
 			 0);
-	ck_assert_uint_eq(verify("r", last), 1); /* a copy no longer valid, the other empty */
+	ck_assert_uint_eq(verify("r", last),
+			  1); /* a copy no longer valid, the other empty */
 	ck_assert_int_eq(unlink("r/.ticktail"), 0);
 	check_whole("r"); /* a ring of another program: legal */
 	snprintf(path, sizeof(path), "r/%s", info.files[1].file_name);
-	snprintf(command, sizeof(command), "printf X | dd of=%s bs=1 seek=2 conv=notrunc "
-					   "2>/dev/null",
+	snprintf(command, sizeof(command),
+		 "printf X | dd of=%s bs=1 seek=2 conv=notrunc "
+		 "2>/dev/null",
 		 path);
 	ck_assert_int_eq(system(command), 0);
 	ck_assert_uint_eq(verify("r", last), 1);
@@ -386,7 +390,8 @@ START_TEST(file_with_more_rows_than_at_seal_is_damage)
 	OK(tt_ring_seal("r", 1000000000, NULL, &err));
 	info = ring_info("r");
 	OK(tti_ring_open(&ring, "r", true, &err));
-	OK(tti_ring_open_file(&ring, info.files[0].name, false, true, false, &live, &err));
+	OK(tti_ring_open_file(&ring, info.files[0].name, false, true, false, &live,
+			      &err));
 	ck_assert_int_eq(tti_live_publish(&live, 4), TT_OK);
 	tti_live_close(&live);
 	tti_ring_close(&ring);
@@ -553,8 +558,9 @@ static void cut_as_npyt(const char *path, uint64_t rows, struct tt_ring_reader *
 			int64_t *next)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	struct tti_live_open args = { .dirfd = AT_FDCWD, .name = path, .path = path,
-				      .writable = true };
+	struct tti_live_open args = {
+		.dirfd = AT_FDCWD, .name = path, .path = path, .writable = true
+	};
 	struct tti_tail tail = { .words = 5, .end = rows };
 	uint8_t words[TTI_TAIL_MAX_BYTES];
 	uint64_t at;
@@ -685,7 +691,8 @@ START_TEST(golden_ring_is_read_right)
 
 	snprintf(path, sizeof(path), "%s/golden/npy8/rolled", shared ? shared : "");
 	if (!shared || access(path, R_OK) != 0) {
-		printf("# golden_ring_is_read_right: skipped, TT_SHARED names no golden files\n");
+		printf("# golden_ring_is_read_right: skipped, TT_SHARED names no golden "
+		       "files\n");
 		return;
 	}
 	info = ring_info(path);
