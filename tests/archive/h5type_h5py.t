@@ -142,5 +142,5 @@ success "we show its types as it does" run shows
 big=$(i=0; printf '['; while [ $i -lt 4000 ]; do printf "('field_number_%d', '<i4'), " $i; i=$((i + 1)); done; printf ']')
 printf '%s\n' "$big" | "$tool" make "$work/big.h5" > "$work/said"
 success "a type longer than an object header is refused with a reason" \
-	grep -q "^error .*description of the row type takes" "$work/said"
+	grep -q "^error .*their type takes" "$work/said"
 finish
