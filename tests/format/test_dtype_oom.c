@@ -47,8 +47,8 @@ char *__wrap_strdup(const char *text)
 
 static const char *const texts[] = {
 	"ts:i8,sym:S8,px:f8,n:{x:i4,y:{z:U3}[2]}[2]",
-	"[(('a title', 'a'), '<i4', (2, 3)), ('', '|V4'), ('b', [('c', ('>f4', (2,)), "
-	"(3,))])]",
+	("[(('a title', 'a'), '<i4', (2, 3)), ('', '|V4'), "
+	 "('b', [('c', ('>f4', (2,)), (3,))])]"),
 	"{'names':['a'],'titles':['t'],'formats':[[('c','f4',(2,))]],'offsets':[8]}",
 	"a:i1,b:i1,c:i1,d:i1,e:i1,f:i1,g:i1,h:i1,i:i1,j:i1,k:i1",
 };

@@ -290,7 +290,7 @@ static void clean(void)
 
 static int run(int (*fn)(void))
 {
-	int status;
+	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0)
