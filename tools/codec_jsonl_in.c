@@ -20,6 +20,8 @@ struct jsonl_in {
 	struct cli_reader head;
 	struct cli_columns columns;
 	struct json_tokener *tokener; /* NULL after a failure, see read_json() */
+	char *ascii;		      /* the line in ASCII, see read_ascii() */
+	size_t ascii_room;
 	bool extreme; /* the line has an integer at an end of json-c's range */
 	char *row;
 	uint64_t line;
@@ -287,6 +289,64 @@ static int read_json(struct jsonl_in *js, const char *line, size_t len, cli_json
 	return refused(js, error, end);
 }
 
+/* \uXXXX; returns its length. */
+static size_t put_escape(char *out, uint32_t code)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	out[0] = '\\';
+	out[1] = 'u';
+	for (int i = 0; i < 4; i++)
+		out[2 + i] = digits[code >> (12 - 4 * i) & 15];
+	return 6;
+}
+
+/* out has room for three times n: a character of two bytes becomes an escape of six. */
+static size_t escape_wide(const char *line, size_t n, char *out)
+{
+	const unsigned char *in = (const unsigned char *)line;
+	size_t len = 0, i = 0;
+
+	while (i < n) {
+		uint32_t code;
+
+		if (in[i] < 0x80) {
+			out[len++] = line[i++];
+			continue;
+		}
+		i += cli_utf8_get(in + i, n - i, &code);
+		if (code >= 0x10000) {
+			len += put_escape(out + len, 0xd7c0 + (code >> 10));
+			code = 0xdc00 + (code & 0x3ff);
+		}
+		len += put_escape(out + len, code);
+	}
+	return len;
+}
+
+/* As read_json().  Strict json-c 0.18 takes bytes above 0x7f for control characters and
+ * refuses them, so it is given their escapes, which mean the same. */
+static int read_ascii(struct jsonl_in *js, const char *line, size_t len, cli_json **out)
+{
+	size_t plain = 0;
+
+	while (plain < len && (unsigned char)line[plain] < 0x80)
+		plain++;
+	if (plain == len)
+		return read_json(js, line, len, out);
+	if (js->ascii_room < 3 * len) {
+		char *more = realloc(js->ascii, 3 * len);
+
+		if (!more) {
+			cli_fail_memory(js->head.ctx);
+			return -1;
+		}
+		js->ascii = more;
+		js->ascii_room = 3 * len;
+	}
+	return read_json(js, js->ascii, escape_wide(line, len, js->ascii), out);
+}
+
 /* 1 a row in js->row, 0 malformed (js->reason), < 0 failed (said). */
 static int read_line(struct jsonl_in *js, const char *line, size_t len)
 {
@@ -294,12 +354,12 @@ static int read_line(struct jsonl_in *js, const char *line, size_t len)
 	bool good;
 	int rc;
 
-	if (len > INT_MAX)
-		return wrong(js, "is longer than 2 GiB");
+	if (len > INT_MAX / 3)
+		return wrong(js, "is longer than 682 MiB");
 	/* json-c's own check passes surrogates and forms that are too long */
 	if (cli_utf8_span(line, len) < len)
 		return wrong(js, "is not UTF-8");
-	rc = read_json(js, line, len, &object);
+	rc = read_ascii(js, line, len, &object);
 	if (rc <= 0)
 		return rc;
 	js->extreme = false;
@@ -398,6 +458,7 @@ static void jsonl_close(struct cli_reader *reader)
 	cli_columns_fini(&js->columns);
 	if (js->tokener)
 		json_tokener_free(js->tokener);
+	free(js->ascii);
 	free(js->row);
 	free(js);
 }
