@@ -213,16 +213,24 @@ static int verify(const char *path)
 	return found ? 3 : 0;
 }
 
-/* Whose code was running: the first frame that is not this handler's or libc's. */
+/* Whose code was running: the first frame below the kernel's return to libc that is not libc's.
+ * What comes before are this handler and, in a sanitizer's build, its own frames; its
+ * replacements of memcpy and the like may also stand between libhdf5 and the fault. */
 static void on_signal(int sig)
 {
 	void *frames[64];
 	int count = backtrace(frames, 64);
+	bool below = false;
 	Dl_info info;
 
-	for (int i = 1; i < count; i++) {
-		if (!dladdr(frames[i], &info) || !info.dli_fname ||
-		    strstr(info.dli_fname, "/libc.so"))
+	for (int i = 0; i < count; i++) {
+		if (!dladdr(frames[i], &info) || !info.dli_fname)
+			continue;
+		if (strstr(info.dli_fname, "/libc.so")) {
+			below = true;
+			continue;
+		}
+		if (!below || strstr(info.dli_fname, "/libasan.so"))
 			continue;
 		if (strstr(info.dli_fname, "libhdf5"))
 			_exit(4);
