@@ -48,6 +48,12 @@ struct tt_error {
 /* Words for a code, without a path; never NULL, valid for ever. */
 TT_API const char *tt_strerror(int code);
 
+/* One word for the kind of an error, for programs that watch: "DISK_FULL" (no space or no
+ * quota), "IO_ERROR", "TOO_MANY_FILES", "NO_MEMORY", "READ_ONLY", "PERMISSION", "DAMAGED",
+ * "BUSY", ...; "OTHER" for the rest.  Never NULL, valid for ever; a word once given for a
+ * code stays. */
+TT_API const char *tt_error_tag(int code);
+
 /* The version of the library, for example "0.1.0". */
 TT_API const char *tt_version(void);
 

@@ -3,6 +3,7 @@ libttbase_la_SOURCES += \
 	src/base/compiler.h \
 	src/base/crc32c.c src/base/crc32c.h \
 	src/base/error.c src/base/error.h \
+	src/base/error_tag.c \
 	src/base/failpoint.c src/base/failpoint.h \
 	src/base/fs.c src/base/fs.h \
 	src/base/lock.c src/base/lock.h \

@@ -21,6 +21,7 @@ libttlive_la_SOURCES += \
 libttlive_la_SOURCES += \
 	src/live/ring.h \
 	src/live/ring_backup.c \
+	src/live/ring_counters.c src/live/ring_counters.h \
 	src/live/ring_create.c \
 	src/live/ring_dir.c \
 	src/live/ring_entry.c \
