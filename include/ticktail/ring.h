@@ -152,8 +152,9 @@ struct tt_ring_reader_opts {
 		.struct_size = sizeof(struct tt_ring_reader_opts) \
 	}
 
-/* Stands at the oldest row.  The views that a reader gives stay valid until it moved on by two
- * files or is closed. */
+/* Stands at the oldest row.  Views that tt_ring_read() gives stay valid until the reader stands
+ * two files further on, wherever it went, or is closed; so at any time a reader holds a few
+ * files, however many it went through. */
 TT_API int tt_ring_reader_open(struct tt_ring_reader **out, const char *dir,
 			       const struct tt_ring_reader_opts *opts,
 			       struct tt_error *err);
@@ -171,12 +172,26 @@ TT_API int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t 
 /* Rows that were lost since the last call because their files are gone; the reader goes on at
  * the oldest row there is. */
 TT_API uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader);
+/* To be asked before the count is taken: rows of npyt's files, which it does not number, are
+ * missing too, and the count is the least that it can be. */
+TT_API bool tt_ring_reader_lost_more(const struct tt_ring_reader *reader);
 TT_API struct tt_pos tt_ring_tell(const struct tt_ring_reader *reader);
+/* How many rows the ring ever had before the reader's place.  Stored with the position it keeps
+ * the count of lost rows exact, whatever became of the files between.  Not known in files that
+ * npyt wrote. */
+#define TT_NUMBER_UNKNOWN UINT64_MAX
+TT_API uint64_t tt_ring_tell_number(const struct tt_ring_reader *reader);
+/* The id of the ring, for which positions and numbers hold; false (and zeros) for a ring
+ * without one. */
+TT_API bool tt_ring_reader_id(const struct tt_ring_reader *reader, uint8_t id_out[16]);
 /* Go to a stored position; of a merged file the old names still work.  A file that is gone:
  * stands at the next that is there, and the loss is counted when it can be known.
  * TT_E_RANGE: a row past what the file has. */
 TT_API int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos,
 			struct tt_error *err);
+/* The same with the number that was stored with it, or TT_NUMBER_UNKNOWN. */
+TT_API int tt_ring_seek_number(struct tt_ring_reader *reader, struct tt_pos pos,
+			       uint64_t number, struct tt_error *err);
 TT_API int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err);
 TT_API int tt_ring_seek_last(struct tt_ring_reader *reader,
 			     struct tt_error *err); /* after the last row */
@@ -185,7 +200,7 @@ TT_API int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count,
 			     struct tt_error *err);
 
 /* The last (first) count rows as one view a file, oldest first, nothing copied.  *views_out is
- * malloc'ed; the views live until the reader is closed. */
+ * malloc'ed; the views live until the next call of either, or until the reader is closed. */
 TT_API int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
 			struct tt_view **views_out, size_t *n_out, struct tt_error *err);
 TT_API int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,

@@ -25,10 +25,12 @@ libttlive_la_SOURCES += \
 	src/live/ring_create.c \
 	src/live/ring_dir.c \
 	src/live/ring_entry.c \
+	src/live/ring_index.c \
 	src/live/ring_info.c \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
 	src/live/ring_merge.c \
+	src/live/ring_next.c \
 	src/live/ring_open.c \
 	src/live/ring_parts.c \
 	src/live/ring_site.c src/live/ring_site.h \

@@ -35,6 +35,7 @@ struct tti_ring {
 	struct tti_map set;	      /* empty: no settings file that can be used */
 	struct tti_settings settings; /* when set is mapped */
 	int set_rc; /* TT_OK, -ENOENT, or why the settings file is not used */
+	struct tti_entry_index *index; /* owned; NULL: entries are searched one by one */
 };
 #define TTI_RING_EMPTY \
 	{ \
@@ -116,6 +117,13 @@ uint64_t tti_ring_entry_count(const struct tti_ring *ring);
 struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx);
 /* The entry of a file, or TTI_NO_ENTRY. */
 uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name);
+/* The same by looking at all of them. */
+uint64_t tti_ring_search_entry(const struct tti_ring *ring, uint64_t name);
+/* From now on tti_ring_find_entry() remembers where entries are; for handles of one thread.
+ * Freed with the ring. */
+int tti_ring_index_entries(struct tti_ring *ring);
+void tti_ring_index_free(struct tti_ring *ring);
+uint64_t tti_ring_index_find(const struct tti_ring *ring, uint64_t name);
 /* An entry for name, found or made (growing the file when needed); a new one holds rows
  * unknown, no first row, base as given. */
 int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,

@@ -121,6 +121,7 @@ void tti_ring_close(struct tti_ring *ring)
 	tti_close_fd(&ring->lock_fd);
 	tti_close_fd(&ring->set_fd);
 	tti_close_fd(&ring->dirfd);
+	tti_ring_index_free(ring);
 	free(ring->path);
 	*ring = (struct tti_ring)TTI_RING_EMPTY;
 }

@@ -18,7 +18,7 @@ struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx)
 	       idx;
 }
 
-uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name)
+uint64_t tti_ring_search_entry(const struct tti_ring *ring, uint64_t name)
 {
 	uint64_t count = tti_ring_entry_count(ring);
 
@@ -26,6 +26,12 @@ uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name)
 		if (tti_entry_name(tti_ring_entry(ring, i)) == name)
 			return i;
 	return TTI_NO_ENTRY;
+}
+
+uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name)
+{
+	return ring->index ? tti_ring_index_find(ring, name)
+			   : tti_ring_search_entry(ring, name);
 }
 
 bool tti_ring_is_foreign(const struct tti_ring *ring)

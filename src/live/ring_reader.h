@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of a ring: its place (ring_reader.c, ring_seek.c), its views (ring_view.c), its
- * sleep (ring_wait.c).
+/* The reader of a ring: its place (ring_reader.c, ring_next.c, ring_seek.c), its views
+ * (ring_view.c), its sleep (ring_wait.c).
  *
  * Invariant: every row below (cur, row) was given, skipped by a seek or counted as lost; cur
  * is never left before its end was loaded once more after the manifest showed a newer file. */
@@ -16,13 +16,14 @@ struct tti_ring_open {
 	struct tti_live live;
 	uint64_t name;
 	bool merged;
-	bool pinned; /* tail and head gave views of it: kept until the reader is closed */
+	bool pinned;	       /* the last tail or head gave views of it */
 	uint64_t base;	       /* rows of the ring before it, or unknown */
 	uint64_t entry_idx;    /* of its entry, or TTI_NO_ENTRY */
 	unsigned char *shadow; /* NULL: mapped */
 	size_t shadow_bytes;
 	uint64_t have_from, have_to; /* rows that are in shadow */
-	int64_t unsure_ns;	     /* since when its end cannot be told, 0: it can */
+	uint64_t final_end; /* rows, once a newer file is named; before: unknown */
+	int64_t unsure_ns;  /* since when its end cannot be told, 0: it can */
 };
 
 struct tt_ring_reader {
@@ -32,10 +33,14 @@ struct tt_ring_reader {
 	struct tti_ring_open *open; /* newest use first; cur is among them, or NULL */
 	struct tti_ring_open *cur;
 	struct tt_pos pos; /* what stands before the next row; file 0: before the first */
+	uint64_t base;	   /* rows of the ring before pos.file, or unknown */
 	uint64_t lost;
+	bool lost_more;	      /* lost is what is known of: it may be more */
+	uint64_t newest_slot; /* of the manifest, where the newest name was seen */
 	struct tti_items
 		seen; /* the files at the last look: a reader far behind goes by it */
 	int64_t looked_ns; /* when the settings file was looked for last */
+	bool not_woken; /* rows came without a wake in a whole sleep: poll for a while */
 };
 
 /* Open a file of the ring; views of it stay until two more files were moved on to. */
@@ -48,10 +53,16 @@ void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file,
 /* Close what is neither current, pinned, nor one of the two before. */
 void tti_reader_trim(struct tt_ring_reader *reader);
 
-/* Published rows of an open file now. */
-uint64_t tti_reader_end(struct tti_ring_open *file);
+/* The newest name by the manifest (acquire), 0 for none: a load or two, however many slots
+ * there are. */
+uint64_t tti_reader_newest(struct tt_ring_reader *reader);
+
+/* Published rows of an open file now.  The tail of a mapped file is touched only while the
+ * file is the newest: npyt may cut it off later. */
+uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file);
 /* 1: tti_reader_end() is what it was or became; 0: it cannot be told now; < 0: not for long. */
-int tti_reader_is_sure(struct tti_ring_open *file, struct tt_error *err);
+int tti_reader_is_sure(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		       struct tt_error *err);
 uint64_t tti_reader_start(const struct tti_ring_open *file);
 /* Rows [from, to) of an open file as a view; all of them are published. */
 int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
@@ -59,6 +70,11 @@ int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 
 /* 1: there are rows at the reader's place, moving on as needed; 0: nothing new. */
 int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err);
+
+/* Stand in the file after the current one: 1; 0 there is none yet. */
+int tti_reader_next_file(struct tt_ring_reader *reader, struct tt_error *err);
+/* Rows of the ring before a file, or unknown. */
+uint64_t tti_reader_base_of(const struct tt_ring_reader *reader, uint64_t name);
 
 /* Where a row of a file that was merged is now; false when it was not. */
 bool tti_reader_map_merged(const struct tt_ring_reader *reader,

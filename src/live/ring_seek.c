@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include "base/num.h"
 
+#define LIST_TRIES 1000
+
+static int refuse_chase(const struct tt_ring_reader *reader, struct tt_error *err)
+{
+	return tti_fail(err, -ENOENT, "%s: files are removed as fast as they are found",
+			reader->ring.path);
+}
+
 static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos,
 		      uint64_t end, struct tt_error *err)
 {
@@ -23,6 +31,7 @@ static void stand_before(struct tt_ring_reader *reader, struct tt_pos pos)
 {
 	reader->cur = NULL;
 	reader->pos = pos;
+	reader->base = pos.file ? tti_reader_base_of(reader, pos.file) : TTI_ROWS_UNKNOWN;
 	tti_reader_trim(reader);
 }
 
@@ -44,7 +53,8 @@ static int seek_gone(struct tt_ring_reader *reader, struct tt_pos pos, uint64_t 
 	return TT_OK;
 }
 
-int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_error *err)
+static int try_seek(struct tt_ring_reader *reader, struct tt_pos pos,
+		    struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	const struct tti_ring_item *item;
@@ -52,8 +62,6 @@ int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_err
 	uint64_t end;
 	int rc;
 
-	if (pos.file == 0)
-		return tt_ring_seek_first(reader, err);
 	tti_ring_refresh(&reader->ring);
 	rc = tti_ring_visible(&reader->ring, &items, err);
 	if (rc < 0)
@@ -62,15 +70,41 @@ int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_err
 	item = tti_items_find(&items, pos.file);
 	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err)
 		  : -ENOENT;
+	if (rc == -ENOENT && item && item->sealed)
+		return -EAGAIN; /* merged or removed since it was listed */
 	if (rc == -ENOENT)
 		return seek_gone(reader, pos, items.newest, err);
 	if (rc < 0)
 		return rc;
-	end = tti_reader_end(file);
+	end = tti_reader_end(reader, file);
 	if (pos.row > end)
 		return refuse_row(reader, pos, end, err);
 	tti_reader_stand(reader, file, tti_max_u64(pos.row, tti_reader_start(file)));
 	return TT_OK;
+}
+
+int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_error *err)
+{
+	int rc = -EAGAIN;
+
+	if (pos.file == 0)
+		return tt_ring_seek_first(reader, err);
+	for (unsigned i = 0; i < LIST_TRIES && rc == -EAGAIN; i++)
+		rc = try_seek(reader, pos, err);
+	return rc == -EAGAIN ? refuse_chase(reader, err) : rc;
+}
+
+int tt_ring_seek_number(struct tt_ring_reader *reader, struct tt_pos pos, uint64_t number,
+			struct tt_error *err)
+{
+	int rc = tt_ring_seek(reader, pos, err);
+
+	/* its file is gone, and perhaps what was noted of it */
+	if (rc == TT_OK && pos.file != 0 && !reader->cur &&
+	    reader->base == TTI_ROWS_UNKNOWN && number != TT_NUMBER_UNKNOWN &&
+	    number >= pos.row)
+		reader->base = number - pos.row;
+	return rc;
 }
 
 int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err)
@@ -83,7 +117,7 @@ int tt_ring_seek_first(struct tt_ring_reader *reader, struct tt_error *err)
 	return rc < 0 ? rc : TT_OK;
 }
 
-/* Rows in a file without mapping it: its entry knows those of sealed files of ours. */
+/* Rows in a file without mapping it.  -EAGAIN: it was merged or removed since it was listed. */
 static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item *item,
 		      uint64_t *start_out, uint64_t *end_out, struct tt_error *err)
 {
@@ -96,10 +130,11 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, start_out, end_out, &why);
 	tti_live_close(&live);
-	if (rc == -ENOENT ||
-	    (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
-	     tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY))
-		return TT_OK; /* gone meanwhile, or named but not made yet: no rows */
+	if (rc == -ENOENT && item->sealed)
+		return -EAGAIN;
+	if (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
+	    tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY)
+		return TT_OK; /* named but not made yet: no rows */
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 
@@ -124,7 +159,9 @@ static int find_tail(struct tt_ring_reader *reader, const struct tti_items *item
 	return TT_OK;
 }
 
-int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_error *err)
+/* One try; -EAGAIN: what was listed is gone. */
+static int try_seek_tail(struct tt_ring_reader *reader, uint64_t count,
+			 struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	size_t idx = 0;
@@ -142,6 +179,8 @@ int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_e
 		return rc;
 	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file,
 				  err);
+	if (rc == -ENOENT && items.at[idx].sealed)
+		return -EAGAIN;
 	if (tti_ring_is_incomplete(rc) && idx + 1 == items.count) {
 		/* nothing but a file that is being made: stand before it */
 		stand_before(reader,
@@ -150,8 +189,17 @@ int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_e
 	}
 	if (rc < 0)
 		return rc;
-	tti_reader_stand(reader, file, tti_min_u64(row, tti_reader_end(file)));
+	tti_reader_stand(reader, file, tti_min_u64(row, tti_reader_end(reader, file)));
 	return TT_OK;
+}
+
+int tt_ring_seek_tail(struct tt_ring_reader *reader, uint64_t count, struct tt_error *err)
+{
+	int rc = -EAGAIN;
+
+	for (unsigned i = 0; i < LIST_TRIES && rc == -EAGAIN; i++)
+		rc = try_seek_tail(reader, count, err);
+	return rc == -EAGAIN ? refuse_chase(reader, err) : rc;
 }
 
 int tt_ring_seek_last(struct tt_ring_reader *reader, struct tt_error *err)
@@ -166,7 +214,7 @@ struct looks {
 	size_t count;
 };
 
-/* Rows [from, to) of a file, its mapping kept until the reader is closed. */
+/* Rows [from, to) of a file, its mapping kept until the next look. */
 static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
 		uint64_t from, uint64_t to, struct looks *looks, struct tt_error *err)
 {
@@ -176,6 +224,8 @@ static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
 	if (from == to)
 		return TT_OK;
 	rc = tti_reader_open_file(reader, item->name, item->merged, &file, err);
+	if (rc == -ENOENT && item->sealed)
+		return -EAGAIN;
 	if (rc < 0)
 		return rc;
 	file->pinned = true;
@@ -190,6 +240,9 @@ static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
 {
 	int rc;
 
+	for (struct tti_ring_open *file = reader->open; file; file = file->next)
+		file->pinned = false;
+	tti_reader_trim(reader);
 	tti_ring_refresh(&reader->ring);
 	rc = tti_reader_items(reader, items, err);
 	if (rc < 0)
@@ -198,26 +251,13 @@ static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
 	return looks->at ? TT_OK : tti_fail_sys(err, -ENOMEM, reader->ring.path, NULL);
 }
 
-static int finish_look(int rc, struct looks *looks, struct tt_view **views_out,
-		       size_t *n_out)
-{
-	if (rc < 0) {
-		free(looks->at);
-		return rc;
-	}
-	*views_out = looks->at;
-	*n_out = looks->count;
-	return TT_OK;
-}
-
-int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
-		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
+static int try_tail(struct tt_ring_reader *reader, uint64_t count, struct looks *looks,
+		    struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
-	struct looks looks = { NULL, 0 };
 	size_t idx = 0;
 	uint64_t row = 0, left = count;
-	int rc = start_look(reader, &items, &looks, err);
+	int rc = start_look(reader, &items, looks, err);
 
 	if (rc == TT_OK && items.count > 0)
 		rc = find_tail(reader, &items, count, &idx, &row, err);
@@ -230,18 +270,17 @@ int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
 				  from + left); /* rows that came since are left out */
 		if (rc == TT_OK && end > from) {
 			left -= end - from;
-			rc = look(reader, &items.at[i], from, end, &looks, err);
+			rc = look(reader, &items.at[i], from, end, looks, err);
 		}
 	}
-	return finish_look(rc, &looks, views_out, n_out);
+	return rc;
 }
 
-int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
-		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
+static int try_head(struct tt_ring_reader *reader, uint64_t count, struct looks *looks,
+		    struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
-	struct looks looks = { NULL, 0 };
-	int rc = start_look(reader, &items, &looks, err);
+	int rc = start_look(reader, &items, looks, err);
 
 	for (size_t i = 0; rc == TT_OK && count > 0 && i < items.count; i++) {
 		uint64_t start, end;
@@ -250,8 +289,51 @@ int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
 		end = tti_min_u64(end, start + tti_min_u64(count, UINT64_MAX - start));
 		if (rc == TT_OK) {
 			count -= end - start;
-			rc = look(reader, &items.at[i], start, end, &looks, err);
+			rc = look(reader, &items.at[i], start, end, looks, err);
 		}
 	}
-	return finish_look(rc, &looks, views_out, n_out);
+	return rc;
+}
+
+/* Again with a new list while files go away under it. */
+static int look_at(struct tt_ring_reader *reader, uint64_t count, bool tail,
+		   struct looks *looks, struct tt_error *err)
+{
+	int rc = -EAGAIN;
+
+	for (unsigned i = 0; i < LIST_TRIES && rc == -EAGAIN; i++) {
+		free(looks->at);
+		*looks = (struct looks){ NULL, 0 };
+		rc = tail ? try_tail(reader, count, looks, err)
+			  : try_head(reader, count, looks, err);
+	}
+	if (rc < 0)
+		free(looks->at);
+	return rc == -EAGAIN ? refuse_chase(reader, err) : rc;
+}
+
+int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
+		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
+{
+	struct looks looks = { NULL, 0 };
+	int rc = look_at(reader, count, true, &looks, err);
+
+	if (rc < 0)
+		return rc;
+	*views_out = looks.at;
+	*n_out = looks.count;
+	return TT_OK;
+}
+
+int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
+		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
+{
+	struct looks looks = { NULL, 0 };
+	int rc = look_at(reader, count, false, &looks, err);
+
+	if (rc < 0)
+		return rc;
+	*views_out = looks.at;
+	*n_out = looks.count;
+	return TT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that a reader has open, and views of their rows.  Invariant: a view stays valid
- * until the reader moved on by two files (or is closed, for tail and head), and no view can be
- * cut by another process: files of ours never get shorter, others are read by pread. */
+ * until the reader moved on by two files (of tail and head: until the next of them), and no
+ * view can be cut by another process: the rows of our files stay, others are read by pread. */
 #include "live/ring_reader.h"
 
 #include <errno.h>
@@ -20,13 +20,6 @@ void tti_reader_close_file(struct tti_ring_open *file)
 	free(file);
 }
 
-/* Written by us and its ring still ours: never shortened under a mapping. */
-static bool may_map(const struct tt_ring_reader *reader, uint64_t name)
-{
-	return !tti_ring_is_foreign(&reader->ring) &&
-	       tti_ring_find_entry(&reader->ring, name) != TTI_NO_ENTRY;
-}
-
 /* Address space only; pages come with the rows that are read. */
 static int make_shadow(struct tti_ring_open *file)
 {
@@ -41,16 +34,28 @@ static int make_shadow(struct tti_ring_open *file)
 	return TT_OK;
 }
 
+/* Mapped are files that were written by us in a ring that still is ours: they are not
+ * shortened under a mapping, but for the tails of sealed ones when npyt goes on in the ring. */
 static int open_file(struct tt_ring_reader *reader, struct tti_ring_open *file,
 		     struct tt_error *err)
 {
-	bool by_pread = !may_map(reader, file->name);
+	bool by_pread, sealed = tti_reader_newest(reader) > file->name;
 	uint64_t idx = tti_ring_find_entry(&reader->ring, file->name);
-	int rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false,
-				    by_pread, &file->live, err);
+	int rc;
 
+	/* entries that came behind what is mapped of them */
+	if (idx == TTI_NO_ENTRY && reader->ring.set.addr) {
+		tti_ring_refresh(&reader->ring);
+		idx = tti_ring_find_entry(&reader->ring, file->name);
+	}
+	by_pread = idx == TTI_NO_ENTRY || tti_ring_is_foreign(&reader->ring);
+	rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false, by_pread,
+				&file->live, err);
 	if (rc < 0)
 		return rc;
+	/* what was sealed before it was looked at */
+	if (sealed && !by_pread)
+		file->final_end = file->live.end;
 	if (reader->rows.dtype && !tti_ring_same_rows(&reader->rows, &file->live.npy))
 		return tti_fail(err, TT_E_MISMATCH,
 				"%s: its rows are %s, those of the ring %s",
@@ -87,7 +92,7 @@ int tti_reader_open_file(struct tt_ring_reader *reader, uint64_t name, bool merg
 	file->live = (struct tti_live)TTI_LIVE_EMPTY;
 	file->name = name;
 	file->merged = merged;
-	file->base = TTI_ROWS_UNKNOWN;
+	file->base = file->final_end = TTI_ROWS_UNKNOWN;
 	rc = open_file(reader, file, err);
 	if (rc < 0) {
 		tti_reader_close_file(file);
@@ -113,6 +118,7 @@ void tti_reader_stand(struct tt_ring_reader *reader, struct tti_ring_open *file,
 	}
 	reader->cur = file;
 	reader->pos = (struct tt_pos){ file->name, row };
+	reader->base = file->base;
 	tti_reader_trim(reader);
 }
 
@@ -141,30 +147,67 @@ uint64_t tti_reader_start(const struct tti_ring_open *file)
 	return tti_live_bounds(&file->live, &start, &end, NULL) == TT_OK ? start : 0;
 }
 
-uint64_t tti_reader_end(struct tti_ring_open *file)
+/* A newer file is named, so the end of this one is final.  It is asked for by pread: npyt cuts
+ * off the tail of a file that leaves its queue. */
+static int settle_end(struct tti_ring_open *file, struct tt_error *err)
 {
+	struct tti_live look = file->live;
+	int rc;
+
+	look.tail = NULL; /* through the same descriptor */
+	look.map = (struct tti_map){ NULL, 0 };
+	rc = tti_live_look(&look, err);
+	if (rc == TT_OK)
+		file->final_end = tti_min_u64(look.end, file->live.capacity);
+	return rc;
+}
+
+uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file)
+{
+	if (file->final_end != TTI_ROWS_UNKNOWN)
+		return file->final_end;
+	if (file->shadow) {
+		tti_live_look(&file->live, NULL); /* else what was seen last */
+		return tti_min_u64(file->live.end,
+				   file->shadow_bytes / file->live.row_bytes);
+	}
+	if (tti_reader_newest(reader) > file->name)
+		return settle_end(file, NULL) == TT_OK ? file->final_end : file->live.end;
+	file->live.end = tti_min_u64(tti_live_end(&file->live), file->live.capacity);
+	return file->live.end;
+}
+
+static int look_at_end(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		       struct tt_error *err)
+{
+	int rc;
+
+	if (file->final_end != TTI_ROWS_UNKNOWN)
+		return TT_OK;
 	if (!file->shadow)
-		return tti_min_u64(tti_live_end(&file->live), file->live.capacity);
-	tti_live_look(&file->live, NULL); /* else what was seen last */
-	return tti_min_u64(file->live.end, file->shadow_bytes / file->live.row_bytes);
+		return tti_reader_newest(reader) > file->name ? settle_end(file, err)
+							      : TT_OK;
+	rc = tti_live_look(&file->live, err);
+	if (rc == TT_OK && file->live.end > file->shadow_bytes / file->live.row_bytes)
+		rc = tti_fail(err, TT_E_CHANGED,
+			      "%s: was made longer in place: open the ring again",
+			      file->live.path);
+	return rc;
 }
 
 /* npyt cuts a file that leaves the queue by writing header, tail and size one after the other,
  * and may die between. */
-int tti_reader_is_sure(struct tti_ring_open *file, struct tt_error *err)
+int tti_reader_is_sure(struct tt_ring_reader *reader, struct tti_ring_open *file,
+		       struct tt_error *err)
 {
-	int64_t now = tti_clock_monotonic_ns();
-	int rc = file->shadow ? tti_live_look(&file->live, err) : TT_OK;
+	int64_t now;
+	int rc = look_at_end(reader, file, err);
 
-	if (rc == TT_OK && file->shadow &&
-	    file->live.end > file->shadow_bytes / file->live.row_bytes)
-		rc = tti_fail(err, TT_E_CHANGED,
-			      "%s: was made longer in place: open the ring again",
-			      file->live.path);
 	if (rc == TT_OK) {
 		file->unsure_ns = 0;
 		return 1;
 	}
+	now = tti_clock_monotonic_ns();
 	if (file->unsure_ns == 0)
 		file->unsure_ns = now;
 	return now - file->unsure_ns < UNSURE_NS ? 0 : rc;

@@ -54,6 +54,7 @@ static void look_again(struct tt_ring_reader *reader, int64_t now)
 	if (now - reader->looked_ns < LOOK_NS)
 		return;
 	reader->looked_ns = now;
+	reader->not_woken = false; /* who did not wake may have been stopped only */
 	tti_ring_refresh(&reader->ring);
 }
 
@@ -68,11 +69,15 @@ static int sleep_once(struct tt_ring_reader *reader, int64_t left, struct tt_err
 		return rc;
 	if (words != tti_ring_words(&reader->ring))
 		return 0; /* mapped anew: the old word may be unmapped */
-	if (somebody_wakes(reader))
+	if (!reader->not_woken && somebody_wakes(reader)) {
 		rc = tti_futex_wait(tti_wake_futex(words), seen,
 				    left < SLEEP_NS ? left : SLEEP_NS);
-	else
+		reader->not_woken = rc == -ETIMEDOUT && left >= SLEEP_NS &&
+				    tti_wake_load(words) == seen &&
+				    tti_reader_advance(reader, NULL) > 0;
+	} else {
 		nap(left < POLL_NS ? left : POLL_NS);
+	}
 	look_again(reader, tti_clock_monotonic_ns());
 	return rc == -ETIMEDOUT ? check_place(reader, err) : 0;
 }
@@ -141,11 +146,12 @@ static int wait_awake(struct tt_ring_reader *reader, bool yield, int64_t deadlin
 int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how, int64_t timeout_ns,
 		 struct tt_error *err)
 {
-	int64_t deadline = tti_deadline_ns(timeout_ns);
 	int rc = tti_reader_advance(reader, err);
+	int64_t deadline;
 
-	if (rc != 0)
+	if (rc != 0) /* rows: no clock was read, no call made */
 		return rc;
+	deadline = tti_deadline_ns(timeout_ns);
 	if (how == TT_WAIT_SLEEP)
 		return wait_asleep(reader, deadline, err);
 	return wait_awake(reader, how == TT_WAIT_YIELD, deadline, err);
