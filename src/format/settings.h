@@ -41,6 +41,7 @@
 #define TTI_ENTRIES_FIRST 64 /* entries of a new file; more by growing */
 #define TTI_SETTINGS_MIN_BYTES (TTI_ENTRIES_OFF + TTI_ENTRIES_FIRST * 128)
 #define TTI_ENTRIES_MAX (1u << 20)
+#define TTI_SETTINGS_MAX_BYTES (TTI_ENTRIES_OFF + UINT64_C(128) * TTI_ENTRIES_MAX)
 
 /* A reader slot i belongs to whoever holds an OFD write lock on this byte of the file. */
 #define TTI_LOCK_READER_SLOT(i) (((int64_t)1 << 62) + 16 + (i))

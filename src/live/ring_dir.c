@@ -82,6 +82,7 @@ static void map_settings(struct tti_ring *ring)
 {
 	struct stat st;
 	struct tti_map map;
+	uint64_t bytes;
 
 	if (ring->set_fd < 0) {
 		ring->set_fd = open_own(ring, TTI_SETTINGS_NAME, NULL);
@@ -95,13 +96,14 @@ static void map_settings(struct tti_ring *ring)
 		ring->set_rc = -errno;
 		return;
 	}
-	if (ring->set.addr && (uint64_t)st.st_size <= ring->set.bytes)
+	/* a file that is longer than any can be holds nothing more */
+	bytes = tti_min_u64((uint64_t)st.st_size, TTI_SETTINGS_MAX_BYTES);
+	if (ring->set.addr && bytes <= ring->set.bytes)
 		return;
 	ring->set_rc = judge_settings(ring, (uint64_t)st.st_size, NULL);
 	if (ring->set_rc < 0)
 		return;
-	ring->set_rc =
-		tti_map_open(&map, ring->set_fd, (uint64_t)st.st_size, ring->writable);
+	ring->set_rc = tti_map_open(&map, ring->set_fd, bytes, ring->writable);
 	if (ring->set_rc < 0)
 		return;
 	tti_map_close(&ring->set);
