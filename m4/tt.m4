@@ -58,26 +58,39 @@ AC_SUBST([TT_FUZZ])
 AM_CONDITIONAL([TT_FUZZERS],[test "x$enable_fuzzers" = xyes])])
 
 # Everything missing is named at once, with the packages that bring it.
+# --without-archive: libticktail alone, which needs libc, and its tests.
+AC_DEFUN([TT_ARG_ARCHIVE],
+[AC_ARG_WITH([archive],
+	[AS_HELP_STRING([--without-archive],
+		[build only libticktail, without the archive and the program])],
+	[],[with_archive=yes])
+AM_CONDITIONAL([TT_ARCHIVE],[test "$with_archive" != no])])
+
 AC_DEFUN([TT_CHECK_DEPENDENCIES],
 [tt_missing=
-TT_FIND_HDF5
+PKG_CHECK_MODULES([CHECK],[check >= 0.15],
+	[tt_check_version=`$PKG_CONFIG --modversion check`],
+	[tt_missing="$tt_missing check>=0.15(check)"])
+AS_IF([test "$with_archive" != no],[TT_ARCHIVE_DEPENDENCIES],[tt_archive_words=no])
+AS_IF([test -n "$tt_missing"],
+	[AC_MSG_ERROR([missing:$tt_missing
+On Debian or Ubuntu ./bootstrap installs them; by hand: apt-get install libhdf5-dev liburing-dev libssl-dev check libjson-c-dev liblzf-dev libcsv-dev zlib1g-dev])])])
+
+# What the archive and the program need besides.
+AC_DEFUN([TT_ARCHIVE_DEPENDENCIES],
+[TT_FIND_HDF5
 PKG_CHECK_MODULES([URING],[liburing >= 2.3],
 	[tt_liburing_version=`$PKG_CONFIG --modversion liburing`],
 	[tt_missing="$tt_missing liburing>=2.3(liburing-dev)"])
 PKG_CHECK_MODULES([CRYPTO],[libcrypto >= 3.0],
 	[tt_libcrypto_version=`$PKG_CONFIG --modversion libcrypto`],
 	[tt_missing="$tt_missing libcrypto>=3.0(libssl-dev)"])
-PKG_CHECK_MODULES([CHECK],[check >= 0.15],
-	[tt_check_version=`$PKG_CONFIG --modversion check`],
-	[tt_missing="$tt_missing check>=0.15(check)"])
 PKG_CHECK_MODULES([JSONC],[json-c >= 0.15],[],
 	[tt_missing="$tt_missing json-c>=0.15(libjson-c-dev)"])
 TT_FIND_LIBRARY([LZF],[lzf_compress],[lzf],[liblzf/lzf.h lzf.h],[liblzf-dev])
 TT_FIND_LIBRARY([CSV],[csv_parse],[csv],[csv.h],[libcsv-dev])
 TT_FIND_LIBRARY([ZLIB],[compress2],[z],[zlib.h],[zlib1g-dev])
-AS_IF([test -n "$tt_missing"],
-	[AC_MSG_ERROR([missing:$tt_missing
-On Debian or Ubuntu ./bootstrap installs them; by hand: apt-get install libhdf5-dev liburing-dev libssl-dev check libjson-c-dev liblzf-dev libcsv-dev zlib1g-dev])])])
+tt_archive_words="HDF5 $tt_hdf5_version ($tt_hdf5_from), liburing $tt_liburing_version, libcrypto $tt_libcrypto_version"])
 
 # TT_FIND_LIBRARY(PREFIX, FUNCTION, LIBRARY, HEADERS, PACKAGE): for libraries without a .pc file.
 AC_DEFUN([TT_FIND_LIBRARY],

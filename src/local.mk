@@ -12,7 +12,7 @@ libttarchive_la_SOURCES =
 TT_ARCHIVE_LIBS = $(HDF5_LIBS) $(URING_LIBS) $(CRYPTO_LIBS) $(LZF_LIBS) $(ZLIB_LIBS)
 
 # -version-info current:revision:age; changed in a release commit only (HACKING has the rules).
-lib_LTLIBRARIES += libticktail.la libticktail-archive.la
+lib_LTLIBRARIES += libticktail.la
 libticktail_la_SOURCES =
 libticktail_la_LIBADD = libttlive.la
 libticktail_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
@@ -20,6 +20,9 @@ libticktail_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
 EXTRA_libticktail_la_DEPENDENCIES = src/libticktail.map
 # The archive library carries its own copy of base and format (pure functions, hidden) and
 # calls the live room through its public header only.
+if TT_ARCHIVE
+lib_LTLIBRARIES += libticktail-archive.la
+endif
 libticktail_archive_la_SOURCES =
 libticktail_archive_la_LIBADD = libttarchive.la libttbase.la libticktail.la $(TT_ARCHIVE_LIBS)
 libticktail_archive_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0 \
@@ -37,7 +40,9 @@ libttfail_la_LIBADD = $(TT_ARCHIVE_LIBS)
 include src/base/local.mk
 include src/format/local.mk
 include src/live/local.mk
+if TT_ARCHIVE
 include src/archive/local.mk
+endif
 
 ticktailincludedir = $(includedir)/ticktail
 ticktailinclude_HEADERS = \

@@ -6,9 +6,11 @@ include tests/base/local.mk
 include tests/format/local.mk
 include tests/fuzz/local.mk
 include tests/live/local.mk
+if TT_ARCHIVE
 include tests/archive/local.mk
 include tests/cli/local.mk
 include tests/examples/local.mk
 include tests/interop/local.mk
 include tests/lint/local.mk
+endif
 EXTRA_DIST += tests/functions.sh
