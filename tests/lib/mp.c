@@ -99,3 +99,19 @@ bool mp_drop_root(void)
 	return geteuid() == 0 && setgroups(0, NULL) == 0 && setgid(65534) == 0 &&
 	       setuid(65534) == 0;
 }
+
+static int is_mapped(void *page)
+{
+	return msync(page, 1, MS_ASYNC) == 0;
+}
+
+bool mp_dontfork_works(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool works = page != MAP_FAILED && madvise(page, 4096, MADV_DONTFORK) == 0 &&
+		     mp_wait(mp_spawn(is_mapped, page), 10) == 0;
+
+	if (page != MAP_FAILED)
+		munmap(page, 4096);
+	return works;
+}

@@ -27,6 +27,10 @@ bool mp_gate_wait(struct mp_gate *gate, uint32_t n, int seconds); /* until n hav
 /* Memory that the actors share, zeroed. */
 void *mp_shared(size_t bytes);
 
+/* Does a forked child come without mappings that asked for it?  A user-mode emulator may not
+ * know MADV_DONTFORK; the child then keeps what the mapping keeps. */
+bool mp_dontfork_works(void);
+
 /* Become an unprivileged user; false when that is not possible (not root). */
 bool mp_drop_root(void);
 
