@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C by the processor's instruction where there is one, else bit by nibble. */
+/* CRC-32C by the processor's instruction where there is one, else by a table of nibbles. */
 #include "base/crc32c.h"
 
 #include <string.h>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#define HWCAP_CRC32_BIT (1ul << 7)
+#endif
 
 /* Remainders of the reflected polynomial 0x82F63B78 for each nibble. */
 static const uint32_t nibble_table[16] = {
@@ -11,19 +16,27 @@ static const uint32_t nibble_table[16] = {
 	0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 };
 
-static uint32_t crc_portable(uint32_t crc, const uint8_t *p, size_t n)
+uint32_t tti_crc32c_table(uint32_t crc, const void *bytes, size_t n)
 {
+	const uint8_t *p = bytes;
+
+	crc = ~crc;
 	while (n--) {
 		crc ^= *p++;
 		crc = nibble_table[crc & 15] ^ (crc >> 4);
 		crc = nibble_table[crc & 15] ^ (crc >> 4);
 	}
-	return crc;
+	return ~crc;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t crc,
-							    const uint8_t *p, size_t n)
+static bool has_instruction(void)
+{
+	return __builtin_cpu_supports("sse4.2");
+}
+
+__attribute__((target("sse4.2"))) static uint32_t crc_native(uint32_t crc,
+							     const uint8_t *p, size_t n)
 {
 	uint64_t wide = crc;
 
@@ -38,13 +51,51 @@ __attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t crc,
 		crc = __builtin_ia32_crc32qi(crc, *p++);
 	return crc;
 }
+#elif defined(__aarch64__)
+static bool has_instruction(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_CRC32_BIT;
+}
+
+/* By name, since compilers differ in how a function is allowed the extension. */
+static uint32_t crc_native(uint32_t crc, const uint8_t *p, size_t n)
+{
+	for (; n >= 8; n -= 8, p += 8) {
+		uint64_t word;
+
+		memcpy(&word, p, sizeof(word));
+		__asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1"
+			: "+r"(crc)
+			: "r"(word));
+	}
+	while (n--) {
+		uint32_t byte = *p++;
+
+		__asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1"
+			: "+r"(crc)
+			: "r"(byte));
+	}
+	return crc;
+}
+#else
+static bool has_instruction(void)
+{
+	return false;
+}
+
+static uint32_t crc_native(uint32_t crc, const uint8_t *p, size_t n)
+{
+	return ~tti_crc32c_table(~crc, p, n);
+}
 #endif
+
+bool tti_crc32c_is_native(void)
+{
+	return has_instruction();
+}
 
 uint32_t tti_crc32c(uint32_t crc, const void *bytes, size_t n)
 {
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("sse4.2"))
-		return ~crc_sse42(~crc, bytes, n);
-#endif
-	return ~crc_portable(~crc, bytes, n);
+	return has_instruction() ? ~crc_native(~crc, bytes, n)
+				 : tti_crc32c_table(crc, bytes, n);
 }

@@ -1,4 +1,5 @@
 libttbase_la_SOURCES += \
+	src/base/boot.c src/base/boot.h \
 	src/base/clock.c src/base/clock.h \
 	src/base/compiler.h \
 	src/base/crc32c.c src/base/crc32c.h \

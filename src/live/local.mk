@@ -15,6 +15,7 @@ libttlive_la_SOURCES += \
 	src/live/live_open.c \
 	src/live/live_read.c \
 	src/live/live_write.c \
+	src/live/mark.c src/live/mark.h \
 	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
 	src/live/words.h
@@ -29,6 +30,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_info.c \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
+	src/live/ring_mark.c src/live/ring_mark.h \
 	src/live/ring_merge.c \
 	src/live/ring_next.c \
 	src/live/ring_open.c \

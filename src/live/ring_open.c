@@ -259,6 +259,9 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = settle_newest(writer, err);
 	if (rc < 0)
 		return rc;
+	rc = tti_ring_marker_init(&writer->marker, ring, err);
+	if (rc < 0)
+		return rc;
 	settle_entries(writer);
 	settle_entry(writer);
 	if (ring->slots < ring->settings.keep) /* a keep raised by one who died then */

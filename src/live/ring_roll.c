@@ -40,6 +40,8 @@ int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_n
 int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	char path[TTI_RING_PATH_BYTES], file_name[TTI_RING_NAME_BYTES];
+	uint64_t end = writer->live.end;
+	int rc;
 
 	tti_ring_format_name(file_name, writer->name, false);
 	if (fdatasync(writer->live.fd) < 0)
@@ -47,6 +49,10 @@ int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
 			err, -errno,
 			tti_ring_path(&writer->ring, file_name, path, sizeof(path)),
 			"fdatasync");
+	rc = tti_ring_mark(&writer->ring, &writer->marker, &writer->live, writer->name,
+			   end, err);
+	if (rc < 0)
+		return rc;
 	writer->dirty = false;
 	writer->last_sync_ns = writer->coarse_ns();
 	return TT_OK;

@@ -8,6 +8,7 @@
 #define TTI_RING_WRITER_H
 
 #include "live/ring.h"
+#include "live/ring_mark.h"
 
 struct tt_ring_writer {
 	struct tti_ring ring;
@@ -27,6 +28,7 @@ struct tt_ring_writer {
 	int64_t roll_due_ns;	    /* INT64_MAX: not by time, or no row yet */
 	int64_t (*clock_ns)(void);  /* names and days of files */
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
+	struct tti_ring_marker marker;
 	struct tti_repair repair;
 };
 

@@ -101,6 +101,7 @@ static void feed(void)
 	writer = open_writer();
 	for (int i = 0; i < 8; i++)
 		put(writer, 3);
+	OK(tt_ring_sync(writer, &err));
 	rows = tt_ring_reserve(writer, 1, &got, &err);
 	need(rows != NULL, "reserve");
 	rows->number = record->acked;

@@ -26,3 +26,14 @@ tests_live_test_ring_many_SOURCES = tests/live/test_ring_many.c tests/live/ring_
 	tests/lib/mp.c tests/lib/mp.h
 tests_live_test_ring_many_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_ring_many_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+# marks, and the tool that makes them look old
+check_PROGRAMS += tests/live/test_mark tests/live/age_mark
+TESTS += tests/live/test_mark
+tests_live_test_mark_SOURCES = tests/live/test_mark.c tests/live/age_mark.h \
+	tests/live/ring_help.h
+tests_live_test_mark_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_mark_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+tests_live_age_mark_SOURCES = tests/live/age_mark.c tests/live/age_mark.h
+tests_live_age_mark_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_age_mark_LDADD = libttlive.la libttbase.la

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Storing and loading the marks of a ring.  Invariant: a mark goes over the older slot, so the
+ * one that counts stays whole until the next one is. */
+#include "live/ring_mark.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include "base/failpoint.h"
+
+#define SLOTS_BYTES ((TTI_MARK_SLOTS - 1) * TTI_SETTINGS_STRIDE + sizeof(struct tti_mark))
+
+int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out)
+{
+	uint8_t slots[SLOTS_BYTES];
+	int rc;
+
+	if (ring->set_fd < 0 || ring->set_rc < 0)
+		return 0;
+	rc = tti_pread_all(ring->set_fd, slots, sizeof(slots), TTI_MARKS_OFF);
+	return rc < 0 ? rc : tti_mark_pick(slots, out);
+}
+
+int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *ring,
+			 struct tt_error *err)
+{
+	struct tti_mark mark;
+	int rc = tti_ring_mark_load(ring, &mark);
+
+	*marker = (struct tti_ring_marker){ .ready = true };
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path,
+				    "read the marks of " TTI_SETTINGS_NAME);
+	if (rc > 0)
+		marker->sequence = mark.sequence;
+	marker->has_boot = tti_boot_id(marker->boot_id) == TT_OK;
+	return TT_OK;
+}
+
+/* Sequences alternate between the slots. */
+static int put(const struct tti_ring *ring, struct tti_mark *mark, struct tt_error *err)
+{
+	uint64_t at =
+		TTI_MARKS_OFF + mark->sequence % TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE;
+	int rc;
+
+	tti_mark_seal(mark);
+	TTI_FAILPOINT("ring.mark.before_store");
+	rc = tti_pwrite_all(ring->set_fd, mark, sizeof(*mark), at);
+	TTI_FAILPOINT("ring.mark.stored");
+	if (rc == TT_OK && fdatasync(ring->set_fd) < 0)
+		rc = -errno;
+	TTI_FAILPOINT("ring.mark.synced");
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path,
+				     "store a mark in " TTI_SETTINGS_NAME)
+		      : TT_OK;
+}
+
+/* What makes a file findable is on disk before a mark speaks of it. */
+static int sync_names(const struct tti_ring *ring, struct tt_error *err)
+{
+	int rc = tti_fsync_dir(ring->dirfd);
+
+	if (rc == TT_OK && ring->lock_fd >= 0 && fdatasync(ring->lock_fd) < 0)
+		rc = -errno;
+	if (rc == TT_OK && fdatasync(ring->set_fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path, "fsync of its names") : TT_OK;
+}
+
+/* The checksum up to end, and the stamp that it goes with.  Rows that npyt changed in place
+ * since are known by a stamp that is not ours: what is below end is then not checked. */
+static int checksum(struct tti_ring_marker *marker, const struct tti_live *live,
+		    uint64_t end, uint64_t *stamp_out, struct tt_error *err)
+{
+	int rc = tti_live_load_stamp(live, stamp_out);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, live->path, "read of the tail");
+	if (!tti_stamp_is_ours(*stamp_out)) {
+		marker->rows = (struct tti_rows_crc){ .from = end, .end = end };
+		return TT_OK;
+	}
+	return tti_rows_crc_extend(&marker->rows, live, end, err);
+}
+
+static int mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		const struct tti_live *live, struct tti_mark *next, struct tt_error *err)
+{
+	int rc = TT_OK;
+
+	if (marker->file != next->file) {
+		rc = sync_names(ring, err);
+		marker->rows = (struct tti_rows_crc){ 0 };
+		marker->file = rc < 0 ? 0 : next->file;
+	}
+	if (rc == TT_OK)
+		rc = checksum(marker, live, next->end, &next->update_timestamp, err);
+	if (rc < 0)
+		return rc;
+	next->from = marker->rows.from;
+	next->rows_crc = marker->rows.crc;
+	next->sequence = marker->sequence + 1;
+	rc = put(ring, next, err);
+	if (rc == TT_OK)
+		marker->sequence = next->sequence;
+	return rc;
+}
+
+int tti_ring_mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		  const struct tti_live *live, uint64_t name, uint64_t end,
+		  struct tt_error *err)
+{
+	struct tti_mark next = { .file = name, .end = end };
+
+	if (!marker->has_boot)
+		return TT_OK;
+	memcpy(next.boot_id, marker->boot_id, sizeof(next.boot_id));
+	return mark(ring, marker, live, &next, err);
+}
+
+int tti_ring_mark_closed(const struct tti_ring *ring, struct tti_ring_marker *marker,
+			 const struct tti_live *live, uint64_t name, uint64_t end,
+			 struct tt_error *err)
+{
+	struct tti_mark next = { .file = name, .end = end };
+
+	return marker->has_boot ? mark(ring, marker, live, &next, err) : TT_OK;
+}
+
+int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		       struct tt_error *err)
+{
+	struct tti_mark next = { .sequence = marker->sequence + 1 };
+	int rc;
+
+	memcpy(next.boot_id, marker->boot_id, sizeof(next.boot_id));
+	marker->file = 0;
+	if (!marker->has_boot && marker->sequence == 0)
+		return TT_OK;
+	rc = put(ring, &next, err);
+	if (rc == TT_OK)
+		marker->sequence = next.sequence;
+	return rc;
+}
+
+int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t row,
+			   struct tt_error *err)
+{
+	struct tti_mark next;
+	int rc = tti_ring_mark_load(ring, &next);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path,
+				    "read the marks of " TTI_SETTINGS_NAME);
+	if (rc == 0 || next.file != name || row >= next.end || next.from == next.end)
+		return TT_OK;
+	next.from = next.end;
+	next.rows_crc = 0;
+	next.sequence++;
+	return put(ring, &next, err);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks of a ring: what of it is known to be on disk (docs/FORMAT.md, "Marks").
+ *
+ * Invariant: a mark is stored after what it speaks of was synced: the rows of its file up to
+ * its end, that file's name and place in the manifest, its entry, and all files before it. */
+#ifndef TTI_RING_MARK_H
+#define TTI_RING_MARK_H
+
+#include "live/mark.h"
+#include "live/ring.h"
+
+/* State of the one who stores marks, a writer's. */
+struct tti_ring_marker {
+	bool ready; /* tti_ring_marker_init() was called */
+	bool has_boot; /* else no marks: nothing would tell them from those of another boot */
+	uint8_t boot_id[TTI_BOOT_ID_BYTES];
+	uint64_t sequence; /* of the last mark that is there */
+	uint64_t file;	   /* that rows is about, 0 none */
+	struct tti_rows_crc rows;
+};
+
+/* After the ring was opened for writing, under its writer lock. */
+int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *ring,
+			 struct tt_error *err);
+
+/* live (file name of the ring) was synced up to end: store that, synced.  Files before name
+ * must have been synced and marked to their ends.  From any thread that is the only one to do
+ * so at that time; uses the ring's descriptors, not its mappings, and may run while the writer
+ * appends behind end or rolls.  Costs the new rows' checksum and one fdatasync; the first mark
+ * of a file also syncs directory and manifest. */
+int tti_ring_mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		  const struct tti_live *live, uint64_t name, uint64_t end,
+		  struct tt_error *err);
+
+/* The same, and nothing will be written any more: no later boot has anything to doubt. */
+int tti_ring_mark_closed(const struct tti_ring *ring, struct tti_ring_marker *marker,
+			 const struct tti_live *live, uint64_t name, uint64_t end,
+			 struct tt_error *err);
+
+/* A writer that does not sync begins: no row is known to be on disk from now on. */
+int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		       struct tt_error *err);
+
+/* Rows from row on of file name will be changed in place: their checksum is taken back before,
+ * synced.  Nothing to do when no mark has one that covers them.  The caller holds the writer
+ * lock. */
+int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t row,
+			   struct tt_error *err);
+
+/* The mark that counts, read by pread: 1 there is one, 0 none, or an error. */
+int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out);
+
+#endif

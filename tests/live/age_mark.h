@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the marks of a ring (its settings file), or of a single file (FILE.mark), look as if
+ * they came from another boot.  What is closed cleanly stays so. */
+#ifndef AGE_MARK_H
+#define AGE_MARK_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/boot.h"
+#include "base/fs.h"
+#include "format/settings.h"
+
+/* The valid ones of the two marks at offset `at`: how many, -1 on an error. */
+static inline int age_marks_at(int fd, uint64_t at)
+{
+	int aged = 0;
+
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
+		uint64_t slot = at + i * TTI_SETTINGS_STRIDE;
+		uint8_t marks[TTI_SETTINGS_STRIDE + sizeof(struct tti_mark)] = { 0 };
+		struct tti_mark mark;
+
+		if (tti_pread_all(fd, marks, sizeof(mark), slot) < 0)
+			return -1;
+		if (tti_mark_pick(marks, &mark) != 1 || tti_boot_is_zero(mark.boot_id))
+			continue;
+		memset(mark.boot_id, 0x5a, sizeof(mark.boot_id));
+		tti_mark_seal(&mark);
+		if (tti_pwrite_all(fd, &mark, sizeof(mark), slot) < 0)
+			return -1;
+		aged++;
+	}
+	return aged;
+}
+
+static inline int age_ring(const char *dir)
+{
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dirfd, TTI_SETTINGS_NAME, O_RDWR | O_CLOEXEC);
+	int aged = fd < 0 ? -1 : age_marks_at(fd, TTI_MARKS_OFF);
+
+	close(fd);
+	close(dirfd);
+	return aged;
+}
+
+#endif
