@@ -52,5 +52,6 @@ ticktailinclude_HEADERS = \
 	include/ticktail/file.h \
 	include/ticktail/npy.h \
 	include/ticktail/ring.h \
+	include/ticktail/status.h \
 	include/ticktail/ticktail.h \
 	include/ticktail/time.h

@@ -21,6 +21,7 @@
 #include <ticktail/file.h>
 #include <ticktail/npy.h>
 #include <ticktail/ring.h>
+#include <ticktail/status.h>
 #include <ticktail/time.h>
 
 #endif

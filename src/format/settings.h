@@ -144,7 +144,9 @@ struct tti_reader_slot {
 	_Atomic(uint64_t) file, row; /* its position */
 	_Atomic(uint64_t) lost;	     /* rows it was told that it lost */
 	uint8_t name[64];	     /* who, NUL-padded UTF-8 */
-	uint64_t zero1[3];
+	_Atomic(int64_t)
+		all_read_ns; /* wall clock at which it last had read all; 0 never */
+	uint64_t zero1[2];
 };
 
 /* What is known to be on disk. */
@@ -224,6 +226,7 @@ TTI_AT(tti_reader_slot, seen_ns, 8);
 TTI_AT(tti_reader_slot, file, 16);
 TTI_AT(tti_reader_slot, lost, 32);
 TTI_AT(tti_reader_slot, name, 40);
+TTI_AT(tti_reader_slot, all_read_ns, 104);
 static_assert(sizeof(struct tti_mark) == 64, "mark changed size");
 TTI_AT(tti_mark, update_timestamp, 32);
 TTI_AT(tti_mark, boot_id, 40);

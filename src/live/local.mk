@@ -18,6 +18,7 @@ libttlive_la_SOURCES += \
 	src/live/mark.c src/live/mark.h \
 	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
+	src/live/shared_text.c src/live/shared_text.h \
 	src/live/words.h
 libttlive_la_SOURCES += \
 	src/live/ring.h \
@@ -38,10 +39,14 @@ libttlive_la_SOURCES += \
 	src/live/ring_site.c src/live/ring_site.h \
 	src/live/ring_reader.c src/live/ring_reader.h \
 	src/live/ring_rebuild.c \
+	src/live/ring_register.c src/live/ring_register.h \
 	src/live/ring_roll.c \
 	src/live/ring_seal.c \
 	src/live/ring_seek.c \
 	src/live/ring_settings.c \
+	src/live/ring_status.c src/live/ring_status.h \
+	src/live/ring_status_files.c \
+	src/live/ring_status_readers.c \
 	src/live/ring_verify.c \
 	src/live/ring_view.c \
 	src/live/ring_wait.c \

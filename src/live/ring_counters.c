@@ -2,21 +2,17 @@
 /* Counters of a ring that are more than one word: histograms, the last error, a look at all
  * of them.
  *
- * Invariant: only who swapped error_ns to TTI_STORING writes tag, text and code; the bytes of
- * tag and text are touched as 8-byte words by all, so nobody reads half of a word. */
+ * Invariant: only who swapped error_ns to TTI_STORING writes tag, text and code. */
 #include "live/ring_counters.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include "base/clock.h"
+#include "live/shared_text.h"
 
 #define TTI_STORING INT64_MIN /* in error_ns */
 
 typedef _Atomic(uint64_t) word;
-
-_Static_assert(offsetof(struct tti_counters, error_tag) % sizeof(word) == 0 &&
-		       offsetof(struct tti_counters, error_text) % sizeof(word) == 0,
-	       "tag and text are read and stored by words");
 
 static word *hist_of(struct tti_counters *counters, enum tti_hist hist)
 {
@@ -47,52 +43,6 @@ void tti_count_open(struct tti_counters *counters, int64_t wall_ns)
 	atomic_store_explicit(&counters->opened_ns, wall_ns, memory_order_relaxed);
 }
 
-/* The longest beginning of text of at most room bytes that ends with a whole character. */
-static size_t fit(const char *text, size_t room)
-{
-	size_t len = strnlen(text, room + 1);
-
-	if (len <= room)
-		return len;
-	len = room;
-	while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
-		len--;
-	return len;
-}
-
-/* words 8-byte words from out on become text, NUL-padded, cut with "..." where it is longer;
- * at least one NUL stays. */
-static void store_text(uint8_t *out, size_t words, const char *text)
-{
-	char padded[sizeof(((struct tti_counters *)0)->error_text)] = "";
-	size_t room = words * sizeof(word) - 1, len = fit(text, room);
-
-	if (text[len] != '\0') {
-		len = fit(text, room - 3);
-		memcpy(padded + len, "...", 3);
-	}
-	memcpy(padded, text, len);
-	for (size_t i = 0; i < words; i++) {
-		uint64_t value;
-
-		memcpy(&value, padded + i * sizeof(value), sizeof(value));
-		/* who sees this word sees the claim when it looks again */
-		atomic_store_explicit(&((word *)(void *)out)[i], value,
-				      memory_order_release);
-	}
-}
-
-static void load_text(char *out, size_t words, const uint8_t *from)
-{
-	for (size_t i = 0; i < words; i++) {
-		uint64_t value = atomic_load_explicit(
-			&((const word *)(const void *)from)[i], memory_order_acquire);
-
-		memcpy(out + i * sizeof(value), &value, sizeof(value));
-	}
-	out[words * sizeof(word)] = '\0';
-}
-
 void tti_count_error(struct tti_counters *counters, int code, const char *tag,
 		     const char *text)
 {
@@ -105,11 +55,10 @@ void tti_count_error(struct tti_counters *counters, int code, const char *tag,
 					  &counters->error_ns, &was, TTI_STORING,
 					  memory_order_acquire, memory_order_relaxed)) {
 		atomic_store_explicit(&counters->error_code, code, memory_order_release);
-		store_text(counters->error_tag,
-			   sizeof(counters->error_tag) / sizeof(word),
-			   tag ? tag : tt_error_tag(code));
-		store_text(counters->error_text,
-			   sizeof(counters->error_text) / sizeof(word), text);
+		tti_shared_text_store(counters->error_tag, sizeof(counters->error_tag),
+				      tag ? tag : tt_error_tag(code));
+		tti_shared_text_store(counters->error_text, sizeof(counters->error_text),
+				      text);
 		atomic_store_explicit(&counters->error_ns, tti_clock_realtime_ns(),
 				      memory_order_release);
 	}
@@ -146,10 +95,10 @@ static void read_error(const struct tti_counters *from, struct tti_counters_seen
 		out->errors = atomic_load_explicit(&from->errors, memory_order_acquire);
 		out->error_code =
 			atomic_load_explicit(&from->error_code, memory_order_acquire);
-		load_text(out->error_tag, sizeof(from->error_tag) / sizeof(word),
-			  from->error_tag);
-		load_text(out->error_text, sizeof(from->error_text) / sizeof(word),
-			  from->error_text);
+		tti_shared_text_load(out->error_tag, sizeof(from->error_tag),
+				     from->error_tag);
+		tti_shared_text_load(out->error_text, sizeof(from->error_text),
+				     from->error_text);
 		out->error_ns = ns;
 		if (ns != TTI_STORING && GET(error_ns) == ns)
 			return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a ring in order.  Owns when a reader moves on from one file to the next; where to is
  * ring_next.c's.  Invariant: see ring_reader.h. */
-#include "live/ring_reader.h"
+#include "live/ring_register.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/opts.h"
+#include "ticktail/status.h"
 
 int tti_reader_items(struct tt_ring_reader *reader, struct tti_items *out,
 		     struct tt_error *err)
@@ -132,6 +133,8 @@ int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetc
 	if (count == 0)
 		return 0;
 	rc = tti_reader_advance(reader, err);
+	if (rc == 0)
+		tti_reader_note_all_read(reader);
 	if (rc <= 0)
 		return rc;
 	end = tti_reader_end(reader, reader->cur);
@@ -146,6 +149,7 @@ int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetc
 	if (pos_out)
 		*pos_out = (struct tt_pos){ reader->cur->name, from };
 	reader->pos.row = to;
+	tti_reader_note(reader);
 	return 1;
 }
 
@@ -155,6 +159,7 @@ uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader)
 
 	reader->lost = 0;
 	reader->lost_more = false;
+	tti_reader_note_lost(reader, lost);
 	return lost;
 }
 
@@ -251,6 +256,7 @@ void tt_ring_reader_close(struct tt_ring_reader *reader)
 {
 	if (!reader)
 		return;
+	tt_ring_reader_unregister(reader);
 	while (reader->open) {
 		struct tti_ring_open *file = reader->open;
 

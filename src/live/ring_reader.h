@@ -41,6 +41,7 @@ struct tt_ring_reader {
 		seen; /* the files at the last look: a reader far behind goes by it */
 	int64_t looked_ns; /* when the settings file was looked for last */
 	bool not_woken; /* rows came without a wake in a whole sleep: poll for a while */
+	struct tti_registered *registered; /* owned; NULL: nobody sees it */
 };
 
 /* Open a file of the ring; views of it stay until two more files were moved on to. */

@@ -2,7 +2,7 @@
 /* Waiting for a row of a ring.  Sleepers sleep on the ring's wake word, which changes with
  * every event.  Invariant: the word is loaded before the last look for rows, so an event after
  * that look ends the sleep at once; and no sleep is longer than 100 ms, whoever died. */
-#include "live/ring_reader.h"
+#include "live/ring_register.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,6 +152,7 @@ int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how, int64_t timeou
 	if (rc != 0) /* rows: no clock was read, no call made */
 		return rc;
 	deadline = tti_deadline_ns(timeout_ns);
+	tti_reader_note_all_read(reader);
 	if (how == TT_WAIT_SLEEP)
 		return wait_asleep(reader, deadline, err);
 	return wait_awake(reader, how == TT_WAIT_YIELD, deadline, err);

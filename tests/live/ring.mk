@@ -37,3 +37,14 @@ tests_live_test_mark_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
 tests_live_age_mark_SOURCES = tests/live/age_mark.c tests/live/age_mark.h
 tests_live_age_mark_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_age_mark_LDADD = libttlive.la libttbase.la
+
+check_PROGRAMS += tests/live/test_status tests/live/test_register
+TESTS += tests/live/test_status tests/live/test_register
+tests_live_test_status_SOURCES = tests/live/test_status.c tests/live/ring_help.h \
+	tests/lib/mp.c tests/lib/mp.h
+tests_live_test_status_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_status_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+tests_live_test_register_SOURCES = tests/live/test_register.c tests/live/ring_help.h \
+	tests/lib/mp.c tests/lib/mp.h
+tests_live_test_register_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_register_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
