@@ -19,6 +19,8 @@ libttlive_la_SOURCES += \
 	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
 	src/live/shared_text.c src/live/shared_text.h \
+	src/live/salvage.c src/live/salvage.h \
+	src/live/salvage_tail.c \
 	src/live/words.h
 libttlive_la_SOURCES += \
 	src/live/ring.h \
@@ -29,6 +31,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_entry.c \
 	src/live/ring_index.c \
 	src/live/ring_info.c \
+	src/live/ring_like.c \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
 	src/live/ring_mark.c src/live/ring_mark.h \

@@ -142,6 +142,19 @@ int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
 		       struct tt_error *err);
 /* An error that npyt's newest file may give while it is being made: it has no rows yet. */
 bool tti_ring_is_incomplete(int rc);
+/* An error that damage of the file itself gives, be it newest or not. */
+bool tti_ring_is_damage(int rc);
+/* What a row of the ring is, by most of its newest files; also a file that does not open but
+ * whose header can be read may tell.  1 found, 0 no file says it, or an error.  The caller
+ * calls tti_ring_like_fini(). */
+struct tti_ring_like {
+	struct tti_npy npy; /* owned */
+	uint64_t capacity;
+	uint32_t tail_words;
+};
+int tti_ring_find_like(struct tti_ring *ring, struct tti_ring_like *out,
+		       struct tt_error *err);
+void tti_ring_like_fini(struct tti_ring_like *like); /* accepts an empty one */
 /* The same dtype and row shape? */
 bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b);
 

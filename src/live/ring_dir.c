@@ -456,6 +456,12 @@ bool tti_ring_is_incomplete(int rc)
 	       rc == TT_E_DAMAGED || rc == TT_E_UNSUPPORTED; /* rows, and no tail yet */
 }
 
+bool tti_ring_is_damage(int rc)
+{
+	return (tti_ring_is_incomplete(rc) && rc != -ENOENT) || rc == TT_E_DTYPE ||
+	       rc == TT_E_MISMATCH || rc == -EIO || rc == -ELOOP || rc == -EISDIR;
+}
+
 bool tti_ring_same_rows(const struct tti_npy *a, const struct tti_npy *b)
 {
 	if (a->rank != b->rank || !tt_dtype_equal(a->dtype, b->dtype))

@@ -16,6 +16,7 @@
 #include "base/num.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
+#define PAGE 4096
 
 void tti_repair_add(struct tti_repair *repair, const char *fmt, ...)
 {
@@ -159,6 +160,24 @@ static bool begins_with_zero(const struct tti_ring *ring)
 	return tti_slot_load(tti_ring_slots(ring), 0) == 0 && tti_ring_newest(ring) != 0;
 }
 
+/* A file that lies between two names and is not named itself: readers would pass it over. */
+static bool leaves_out(const struct tti_names *queue, const struct tti_items *items)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < items->count; i++) {
+		uint64_t name = items->at[i].name;
+
+		if (items->at[i].merged || items->at[i].shadowed)
+			continue;
+		while (k < queue->count && queue->at[k] < name)
+			k++;
+		if (k > 0 && k < queue->count && queue->at[k] != name)
+			return true;
+	}
+	return false;
+}
+
 /* Every name that the manifest gives must have its file, but the newest: npyt stores the name
  * first.  That is then the time at which it did. */
 static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *items)
@@ -180,7 +199,22 @@ static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *ite
 		if (i + 1 < queue.count || queue.at[i] > soon)
 			return false;
 	}
-	return true;
+	return !leaves_out(&queue, items);
+}
+
+/* A manifest that grew by damage would keep files in the queue for ever.  It is cut only where
+ * nobody's mapping loses a page: within its last page, or past all that can be mapped. */
+static int cut_manifest(struct tti_ring *ring, uint64_t keep, uint64_t bytes)
+{
+	const uint64_t most = UINT64_C(8) * TTI_MANIFEST_MAX_SLOTS;
+	uint64_t wanted = keep * 8;
+
+	if (bytes > most)
+		wanted = tti_max_u64(wanted, most);
+	else if (!ring->set.addr || bytes <= wanted ||
+		 tti_round_up(bytes, PAGE) != tti_round_up(wanted, PAGE))
+		return TT_OK;
+	return ftruncate(ring->lock_fd, (off_t)wanted) < 0 ? -errno : TT_OK;
 }
 
 /* The file as long as keep slots and as its present length, as zeros where it is new. */
@@ -198,13 +232,11 @@ static int size_manifest(struct tti_ring *ring, uint64_t keep, struct tt_error *
 			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 	if (ring->lock_fd < 0 || fstat(ring->lock_fd, &st) < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
+	rc = cut_manifest(ring, keep, (uint64_t)st.st_size);
+	if (rc < 0 || fstat(ring->lock_fd, &st) < 0)
+		return tti_fail_sys(err, rc < 0 ? rc : -errno, path,
+				    "cut what is too long");
 	wanted = tti_max_u64(keep * 8, tti_round_up((uint64_t)st.st_size, 8));
-	if (wanted / 8 > TTI_MANIFEST_MAX_SLOTS)
-		return tti_fail(err, TT_E_DAMAGED,
-				"%s: %" PRIu64
-				" bytes, more than a manifest can have: move it "
-				"away and open the ring again",
-				path, (uint64_t)st.st_size);
 	if ((uint64_t)st.st_size < wanted) {
 		rc = tti_reserve_space(ring->lock_fd, (uint64_t)st.st_size,
 				       wanted - (uint64_t)st.st_size, false);

@@ -93,24 +93,28 @@ static void settle_entries(struct tt_ring_writer *writer)
 	tti_lock_drop(writer->lock.fd, TTI_LOCK_MAINTAINER);
 }
 
-/* Some file that can be read says what a row is. */
-static int find_rows(struct tt_ring_writer *writer, struct tti_live *out,
-		     struct tt_error *err)
+/* What a row is: what most files say, else what the caller knew. */
+static int find_rows(struct tt_ring_writer *writer, struct tt_error *err)
 {
-	tti_auto_items items = { 0 };
-	int rc = tti_ring_list(&writer->ring, &items, err);
+	struct tti_ring_like found;
+	int rc = tti_ring_find_like(&writer->ring, &found, err);
 
-	for (size_t i = items.count; rc == TT_OK && i > 0; i--)
-		if (tti_ring_open_file(&writer->ring, items.at[i - 1].name,
-				       items.at[i - 1].merged, false, true, out,
-				       NULL) == TT_OK)
-			return TT_OK;
-	return rc < 0 ? rc
-		      : tti_fail(err, TT_E_FORMAT,
-				 "%s: no file in it can be read, so its element type is "
-				 "not "
-				 "known: create the ring again elsewhere",
-				 writer->ring.path);
+	if (rc == 1) {
+		tti_ring_like_fini(&writer->like);
+		writer->like = found;
+	}
+	return rc < 0 ? rc : TT_OK;
+}
+
+static int need_rows(const struct tt_ring_writer *writer, struct tt_error *err)
+{
+	if (writer->like.npy.dtype)
+		return TT_OK;
+	return tti_fail(
+		err, TT_E_FORMAT,
+		"%s: no file in it can be read, so its element type is not known: "
+		"ticktail recover %s --dtype DESCR",
+		writer->ring.path, writer->ring.path);
 }
 
 /* npyt names a file before it makes it; a writer that died between left the name alone, or a
@@ -120,26 +124,37 @@ static int make_named(struct tt_ring_writer *writer, uint64_t name, bool broken,
 {
 	struct tti_ring *ring = &writer->ring;
 	char file_name[TTI_RING_NAME_BYTES], aside[64] = "";
-	struct tti_live rows = TTI_LIVE_EMPTY;
-	int rc = find_rows(writer, &rows, err);
+	const struct tti_ring_like *rows = &writer->like;
+	int rc = need_rows(writer, err);
 
 	tti_ring_format_name(file_name, name, false);
 	if (rc == TT_OK && broken)
 		rc = tti_ring_move_aside(ring, file_name, aside, err);
 	TTI_FAILPOINT("ring.open.aside");
 	if (rc == TT_OK && !ring->set.addr)
-		ring->settings.tail_words = rows.tail_words; /* what its peers can read */
+		ring->settings.tail_words =
+			rows->tail_words; /* what its peers can read */
 	if (rc == TT_OK)
-		rc = tti_writer_make_file(writer, &rows.npy,
+		rc = tti_writer_make_file(writer, &rows->npy,
 					  ring->set.addr ? ring->settings.capacity
-							 : rows.capacity,
+							 : rows->capacity,
 					  name, err);
 	if (rc == TT_OK)
 		tti_repair_add(&writer->repair,
 			       "%s was named but not %s%s%s; it was made", file_name,
 			       broken ? "whole" : "there", broken ? ", now " : "", aside);
-	tti_live_close(&rows);
 	return rc;
+}
+
+/* A ring of ours whose settings file is damaged as well gets that first. */
+static int mend_settings_first(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	const struct tti_live rows = { .capacity = writer->like.capacity,
+				       .tail_words = writer->like.tail_words };
+
+	return writer->ring.set.addr ? TT_OK
+				     : tti_ring_mend_settings(&writer->ring, &rows,
+							      &writer->repair, err);
 }
 
 /* Damage in a file of ours: its name stays with it, so that no position ever means two rows;
@@ -148,14 +163,15 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
 			 struct tt_error *err)
 {
 	struct tti_ring *ring = &writer->ring;
-	struct tti_live rows = TTI_LIVE_EMPTY;
 	uint64_t next = tti_max_u64((uint64_t)writer->clock_ns(), *name + 1);
-	int rc = find_rows(writer, &rows, err);
+	int rc = need_rows(writer, err);
 
 	if (rc == TT_OK)
-		rc = tti_writer_make_file(writer, &rows.npy, ring->settings.capacity,
-					  next, err);
-	tti_live_close(&rows);
+		rc = mend_settings_first(writer, err);
+	if (rc == TT_OK)
+		rc = tti_writer_make_file(writer, &writer->like.npy,
+					  ring->settings.capacity, next, err);
+	TTI_FAILPOINT("ring.open.left");
 	if (rc == TT_OK)
 		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &writer->entry_idx,
 					 err);
@@ -168,6 +184,13 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
 			       *name, next);
 	*name = next;
 	return rc;
+}
+
+/* npyt wrote the ring, and may have died between a name and its file. */
+static bool is_npyts(const struct tt_ring_writer *writer)
+{
+	return tti_ring_is_foreign(&writer->ring) &&
+	       (writer->ring.set.addr || writer->ring.set_rc == -ENOENT);
 }
 
 static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
@@ -184,12 +207,17 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 			"%s: an empty manifest and no file, so its element type is not "
 			"known: remove it and create the ring again",
 			ring->path);
+	rc = find_rows(writer, err);
+	if (rc < 0)
+		return rc;
 	rc = tti_ring_open_file(ring, name, false, false, true, &newest, &why);
+	if (rc == TT_OK && !tti_ring_same_rows(&newest.npy, &writer->like.npy))
+		rc = TT_E_MISMATCH;
 	if (rc == -ENOENT)
 		rc = make_named(writer, name, false, err);
-	else if (tti_ring_is_incomplete(rc) && tti_ring_is_foreign(ring))
+	else if (tti_ring_is_incomplete(rc) && is_npyts(writer))
 		rc = make_named(writer, name, true, err);
-	else if (tti_ring_is_incomplete(rc))
+	else if (tti_ring_is_damage(rc))
 		rc = leave_damaged(writer, &name, err);
 	else if (rc < 0)
 		rc = tti_fail(err, rc, "%s", why.text);
@@ -336,6 +364,7 @@ int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 	writer->clock_ns = tti_clock_realtime_ns;
 	writer->coarse_ns = tti_clock_coarse_ns;
 	rc = open_writer(writer, dir, opts, err);
+	tti_ring_like_fini(&writer->like);
 	if (rc < 0) {
 		tt_ring_writer_close(writer);
 		return rc;

@@ -30,6 +30,7 @@ struct tt_ring_writer {
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
 	struct tti_ring_marker marker;
 	struct tti_repair repair;
+	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
 };
 
 static inline struct tti_entry *tti_writer_entry(const struct tt_ring_writer *writer)

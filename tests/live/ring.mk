@@ -27,6 +27,7 @@ tests_live_test_ring_many_SOURCES = tests/live/test_ring_many.c tests/live/ring_
 tests_live_test_ring_many_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_ring_many_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
 
+
 # marks, and the tool that makes them look old
 check_PROGRAMS += tests/live/test_mark tests/live/age_mark
 TESTS += tests/live/test_mark
@@ -48,3 +49,8 @@ tests_live_test_register_SOURCES = tests/live/test_register.c tests/live/ring_he
 	tests/lib/mp.c tests/lib/mp.h
 tests_live_test_register_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_register_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/live/test_ring_damage
+TESTS += tests/live/test_ring_damage
+tests_live_test_ring_damage_SOURCES = tests/live/test_ring_damage.c tests/live/ring_help.h
+tests_live_test_ring_damage_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_ring_damage_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
