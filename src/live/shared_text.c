@@ -13,11 +13,12 @@ typedef _Atomic(uint64_t) word;
 /* The longest beginning of text of at most room bytes that ends with a whole character. */
 static size_t fit(const char *text, size_t room)
 {
-	size_t len = strnlen(text, room + 1);
+	size_t len = 0;
 
-	if (len <= room)
+	while (len < room && text[len] != '\0')
+		len++;
+	if (text[len] == '\0')
 		return len;
-	len = room;
 	while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
 		len--;
 	return len;
@@ -72,7 +73,8 @@ void tti_show_text(char *out, const char *text)
 			out += len;
 			at += len;
 		} else {
-			out += sprintf(out, "\\x%02x", (unsigned char)text[at++]);
+			out += snprintf(out, sizeof("\\x00"), "\\x%02x",
+					(unsigned char)text[at++]);
 		}
 	}
 	*out = '\0';
