@@ -1,213 +1,395 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an append costs over the least that it could cost: a memcpy of a row's size, known to
- * the compiler, and a release store, into the same pages.
+/* L1: what an append costs over the least that it could cost: a memcpy of a row's size, known
+ * to the compiler, and a release store, into the same pages.
  *
- *	append_latency [ROWS]
+ *	append_latency [--bytes N] [--repetitions N]
  *
- * Through the shared library, one row at a time, in batches of 16, and by reserve and publish.
- * Pages are populated before, so that faults are not in it; the rows go to a live file in the
- * current directory's $TMPDIR or /dev/shm. */
+ * Ours goes through the shared library.  The limit is there twice: behind a call through a
+ * pointer with the arguments of an append, as ours is (the goal is about this one), and inlined
+ * into the loop.  All three write the same pages of the same file, in turn, populated before,
+ * and read the same rows with dirty padding; ours zeroes it. */
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include <ticktail/ticktail.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+enum { MAX_REPETITIONS = 999, BATCH = 16, MAX_ROW = 200 };
 
-struct tick {
-	int64_t ts;
-	int32_t sym, qty;
-	double px;
-	uint8_t flags;
+static double option_bytes = 4 << 20, option_repetitions = 31;
+
+/* ---- The limit ---- */
+
+/* What an append knows: where rows go and where it publishes, a cache line of its own. */
+struct limit {
+	unsigned char *rows;
+	uint64_t end;
+	_Atomic(uint64_t) *word;
 };
-static const char descr[] = "ts:i8,sym:i4,qty:i4,px:f8,flags:u1";
+static _Alignas(128) _Atomic(uint64_t) limit_word[16];
 
-enum { REPETITIONS = 9, BATCH = 16 };
+typedef int limit_fn(struct limit *limit, const void *rows, uint64_t count);
+typedef void inline_fn(struct limit *limit, const unsigned char *rows, uint64_t steps);
 
-/* Where the limit publishes: a cache line of its own, as a file's tail is. */
-static _Alignas(128) _Atomic(uint64_t) limit_end;
+/* A function of append's shape for count rows of size bytes, and the loop with it inlined. */
+#define LIMIT(size, count) \
+	static BENCH_NOINLINE int limit_##size##_##count(struct limit *l, \
+							 const void *rows, uint64_t n) \
+	{ \
+		(void)n; \
+		memcpy(l->rows + l->end * (size), rows, (size_t)(size) * (count)); \
+		l->end += (count); \
+		atomic_store_explicit(l->word, l->end, memory_order_release); \
+		return 0; \
+	} \
+	static BENCH_NOINLINE void inline_##size##_##count( \
+		struct limit *l, const unsigned char *rows, uint64_t steps) \
+	{ \
+		for (uint64_t i = 0; i < steps; i++) { \
+			memcpy(l->rows + l->end * (size), \
+			       rows + ((count) == 1 ? i % BATCH * (size) : 0), \
+			       (size_t)(size) * (count)); \
+			l->end += (count); \
+			atomic_store_explicit(l->word, l->end, memory_order_release); \
+		} \
+	}
+LIMIT(16, 1)
+LIMIT(24, 1)
+LIMIT(25, 1)
+LIMIT(32, 1)
+LIMIT(32, 16)
+LIMIT(64, 1)
+LIMIT(200, 1)
 
-struct run {
-	char path[256];
-	uint64_t rows;
-	struct tick batch[BATCH];
-	struct bench_hist *hist; /* NULL: the whole run is timed, not each step */
+/* ---- Rows ---- */
+
+struct row {
+	size_t bytes;
+	const char *descr;
+	bool align;
+	limit_fn *call;
+	inline_fn *inlined;
+};
+static const struct row rows_of[] = {
+	{ 16, "ts:i8,px:f8", false, limit_16_1, inline_16_1 },
+	{ 24, "ts:i8,sym:i4,qty:i4,px:f8", false, limit_24_1, inline_24_1 },
+	{ 25, BENCH_TICK, false, limit_25_1, inline_25_1 },
+	{ 32, BENCH_TICK, true, limit_32_1, inline_32_1 },
+	{ 64, "ts:i8,px:f8[7]", false, limit_64_1, inline_64_1 },
+	{ 200, "ts:i8,px:f8[24]", false, limit_200_1, inline_200_1 },
+};
+static const struct row *const tick = &rows_of[3];
+static const struct row tick_batch = { 32, BENCH_TICK, true, limit_32_16, inline_32_16 };
+
+/* ---- Ours ---- */
+
+enum how { APPEND, RESERVE };
+
+struct test {
+	const char *name;
+	const struct row *row;
+	enum how how;
+	uint64_t count; /* rows a step */
+	bool ring, clean;
+	int64_t wake_us; /* of a ring; a file wakes nobody but with TT_WAKE_EACH */
+	double goal;
 };
 
-typedef uint64_t step_fn(struct run *run, struct tt_file *file, struct tick *place,
-			 uint64_t i);
-
-static uint64_t step_limit(struct run *run, struct tt_file *file, struct tick *place,
-			   uint64_t i)
-{
-	(void)file;
-	memcpy(&place[i], &run->batch[i % BATCH], sizeof(struct tick));
-	atomic_store_explicit(&limit_end, i + 1, memory_order_release);
-	return 1;
-}
-
-static uint64_t step_limit_batch(struct run *run, struct tt_file *file,
-				 struct tick *place, uint64_t i)
-{
-	(void)file;
-	memcpy(&place[i], run->batch, sizeof(run->batch));
-	atomic_store_explicit(&limit_end, i + BATCH, memory_order_release);
-	return BATCH;
-}
-
-static uint64_t step_append(struct run *run, struct tt_file *file, struct tick *place,
-			    uint64_t i)
-{
-	(void)place;
-	return tt_file_append(file, &run->batch[i % BATCH], 1) == 0;
-}
-
-static uint64_t step_batch(struct run *run, struct tt_file *file, struct tick *place,
-			   uint64_t i)
-{
-	(void)place;
-	(void)i;
-	return tt_file_append(file, run->batch, BATCH) == 0 ? BATCH : 0;
-}
-
-static uint64_t step_reserve(struct run *run, struct tt_file *file, struct tick *place,
-			     uint64_t i)
-{
-	struct tick *tick = tt_file_reserve(file, 1);
-
-	(void)place;
-	if (!tick)
-		return 0;
-	memcpy(tick, &run->batch[i % BATCH], sizeof(*tick));
-	return tt_file_publish(file, 1) == 0;
-}
-
-static void die(const char *what)
-{
-	fprintf(stderr, "append_latency: %s\n", what);
-	exit(1);
-}
-
-static void *prepared(struct tt_file *file, uint64_t rows)
-{
-	char *place = tt_file_reserve(file, rows);
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from;
-
-	if (!place)
-		die("no room for the rows");
-	from = (uintptr_t)place & ~(page - 1);
-	if (madvise((void *)from, (uintptr_t)place + rows * sizeof(struct tick) - from,
-		    MADV_POPULATE_WRITE) < 0)
-		memset(place, 0, rows * sizeof(struct tick));
-	return place;
-}
-
-/* ns a row of one run over the whole file. */
-static inline double timed(struct run *run, step_fn *step)
-{
-	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
-	struct tt_error err;
+struct place {
+	const struct test *test;
+	char path[600];
+	unsigned char batch[BATCH * MAX_ROW];
+	uint64_t steps;
+	unsigned char *rows; /* prepared */
 	struct tt_file *file;
-	struct tick *place;
-	int64_t begin, end;
-
-	if (tt_file_clear(run->path, &err) < 0)
-		die(err.text);
-	opts.access = TT_WRITE;
-	opts.wake_never = true; /* a wake-up is a system call, another question */
-	if (tt_file_open(&file, run->path, &opts, &err) < 0)
-		die(err.text);
-	place = prepared(file, run->rows);
-	begin = bench_now();
-	for (uint64_t i = 0; i < run->rows;) {
-		int64_t before = run->hist ? bench_now() : 0;
-		uint64_t done = step(run, file, place, i);
-
-		if (run->hist)
-			bench_add(run->hist, bench_now() - before);
-		if (done == 0)
-			die("an append failed");
-		i += done;
-	}
-	end = bench_now();
-	tt_file_close(file);
-	return (double)(end - begin) / (double)run->rows;
-}
-
-struct side {
-	double ns[REPETITIONS];
-	struct bench_hist hist;
+	struct tt_ring_writer *writer;
 };
 
-/* Both sides in turn, then both again with each step timed. */
-static void compare(struct run *run, const char *name, step_fn *ours, step_fn *limit,
-		    double goal)
-{
-	static struct side a, b;
-	double x, y;
+/* The functions are called through pointers that the compiler cannot look through, as the limit
+ * is. */
+typedef int file_append_fn(struct tt_file *, const void *, uint64_t);
+typedef int ring_append_fn(struct tt_ring_writer *, const void *, uint64_t, uint64_t *,
+			   struct tt_error *);
 
-	memset(&a, 0, sizeof(a));
-	memset(&b, 0, sizeof(b));
-	run->hist = NULL;
-	timed(run, ours); /* warm up */
-	for (int i = 0; i < REPETITIONS; i++) {
-		a.ns[i] = timed(run, ours);
-		b.ns[i] = timed(run, limit);
+#define STEP(place, i) \
+	((place)->batch + \
+	 ((place)->test->count == 1 ? (i) % BATCH * (place)->test->row->bytes : 0))
+
+static BENCH_NOINLINE uint64_t run_file_append(struct place *place,
+					       struct bench_hist *hist)
+{
+	file_append_fn *volatile call = tt_file_append;
+	file_append_fn *append = call;
+	uint64_t count = place->test->count, bad = 0;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		int64_t before = hist ? bench_now() : 0;
+
+		bad += append(place->file, STEP(place, i), count) != 0;
+		if (hist)
+			bench_add(hist, bench_now() - before);
 	}
-	run->hist = &a.hist;
-	timed(run, ours);
-	run->hist = &b.hist;
-	timed(run, limit);
-	x = bench_median(a.ns, REPETITIONS);
-	y = bench_median(b.ns, REPETITIONS);
-	bench_begin("append_latency", name);
-	printf(",\"rows\":%" PRIu64
-	       ",\"row_bytes\":%zu,\"repetitions\":%d,\"ns_per_row\":%.2f,"
-	       "\"limit_ns_per_row\":%.2f,\"ratio\":%.2f,\"goal\":%.2f",
-	       run->rows, sizeof(struct tick), REPETITIONS, x, y, x / y, goal);
-	bench_quantiles("step_ns_with_clock", &a.hist);
-	bench_quantiles("limit_step_ns_with_clock", &b.hist);
-	printf("}\n");
+	return bad;
 }
 
-static void make_file(struct run *run)
+static BENCH_NOINLINE uint64_t run_file_reserve(struct place *place)
 {
-	const char *dir = getenv("TMPDIR");
+	uint64_t count = place->test->count, bad = 0;
+	size_t bytes = count * place->test->row->bytes;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		void *to = tt_file_reserve(place->file, count);
+
+		if (!to)
+			return 1;
+		if (bytes == sizeof(struct bench_tick))
+			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
+		else
+			memcpy(to, STEP(place, i), bytes);
+		bad += tt_file_publish(place->file, count) != 0;
+	}
+	return bad;
+}
+
+static BENCH_NOINLINE uint64_t run_ring_append(struct place *place,
+					       struct bench_hist *hist)
+{
+	ring_append_fn *volatile call = tt_ring_append;
+	ring_append_fn *append = call;
+	uint64_t count = place->test->count, bad = 0;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		int64_t before = hist ? bench_now() : 0;
+
+		bad += append(place->writer, STEP(place, i), count, NULL, NULL) != 0;
+		if (hist)
+			bench_add(hist, bench_now() - before);
+	}
+	return bad;
+}
+
+static BENCH_NOINLINE uint64_t run_ring_reserve(struct place *place)
+{
+	uint64_t count = place->test->count, bad = 0, got;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		struct tt_error err;
+		void *to = tt_ring_reserve(place->writer, count, &got, &err);
+
+		if (!to || got != count)
+			return 1;
+		if (count == 1)
+			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
+		else
+			memcpy(to, STEP(place, i), BATCH * sizeof(struct bench_tick));
+		bad += tt_ring_publish(place->writer, count) != 0;
+	}
+	return bad;
+}
+
+static BENCH_NOINLINE void run_limit(struct place *place, struct bench_hist *hist)
+{
+	struct limit limit = { place->rows, 0, limit_word };
+	limit_fn *volatile call = place->test->row->call;
+	limit_fn *append = call;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		int64_t before = hist ? bench_now() : 0;
+
+		append(&limit, STEP(place, i), place->test->count);
+		if (hist)
+			bench_add(hist, bench_now() - before);
+	}
+}
+
+/* ---- A file with its pages ready ---- */
+
+static void make(struct place *place, const struct test *test)
+{
 	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	size_t bytes = test->row->bytes;
 	struct tt_dtype *dtype;
 	struct tt_error err;
 
-	snprintf(run->path, sizeof(run->path), "%s/append_latency.%d.npy",
-		 dir ? dir : "/dev/shm", (int)getpid());
-	opts.capacity = run->rows;
-	if (tt_dtype_parse(&dtype, descr, strlen(descr), true, &err) < 0 ||
-	    tt_file_create(run->path, dtype, &opts, &err) < 0)
-		die(err.text);
+	place->test = test;
+	place->steps = (uint64_t)option_bytes / bytes / test->count;
+	if (place->steps == 0)
+		bench_die("--bytes must be at least %d", BATCH * MAX_ROW);
+	memset(place->batch, test->clean ? 0 : 0xff, sizeof(place->batch));
+	for (size_t i = 0; i < BATCH; i++)
+		memcpy(place->batch + i * bytes, &(int64_t){ (int64_t)i }, 8);
+	snprintf(place->path, sizeof(place->path), "%s/%s", bench_dir(true),
+		 test->ring ? "ring" : "file.npy");
+	opts.capacity = place->steps * test->count;
+	if (test->ring) {
+		bench_make_ring(&(struct bench_ring){ place->path, test->row->descr,
+						      test->row->align, opts.capacity, 2,
+						      TT_SYNC_NONE });
+		place->writer = bench_ring_writer(place->path, test->wake_us,
+						  TT_SYNC_NONE, false);
+		bench_pin_others(BENCH_READER);
+		return;
+	}
+	dtype = bench_dtype(test->row->descr, test->row->align);
+	if (tt_dtype_size(dtype) != bytes ||
+	    tt_file_create(place->path, dtype, &opts, &err) < 0)
+		bench_die("%s: rows of %zu bytes", place->path, tt_dtype_size(dtype));
 	tt_dtype_unref(dtype);
+}
+
+static void prepare_file(struct place *place)
+{
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	struct tt_error err;
+
+	tt_file_close(place->file);
+	if (tt_file_clear(place->path, &err) < 0)
+		bench_die("%s", err.text);
+	opts.access = TT_WRITE;
+	opts.clean_rows = place->test->clean;
+	opts.wake_never = place->test->wake_us != TT_WAKE_EACH;
+	if (tt_file_open(&place->file, place->path, &opts, &err) < 0)
+		bench_die("%s", err.text);
+	place->rows = tt_file_reserve(place->file, place->steps * place->test->count);
+}
+
+static void prepare(struct place *place)
+{
+	uint64_t rows = place->steps * place->test->count, got = 0;
+	struct tt_error err;
+
+	if (!place->test->ring) {
+		prepare_file(place);
+		got = rows;
+	} else {
+		if (tt_ring_roll(place->writer, &err) < 0)
+			bench_die("%s", err.text);
+		bench_prune(place->path, 0);
+		place->rows = tt_ring_reserve(place->writer, rows, &got, &err);
+	}
+	if (!place->rows || got != rows)
+		bench_die("no room for the rows");
+	bench_populate(place->rows, rows * place->test->row->bytes);
+}
+
+static void unmake(struct place *place)
+{
+	tt_file_close(place->file);
+	tt_ring_writer_close(place->writer);
+	place->file = NULL;
+	place->writer = NULL;
+	bench_remove_tree(place->path);
+}
+
+/* ---- Sides ---- */
+
+enum { OURS, CALL, INLINED, SIDES };
+
+static double timed(struct place *place, int side, struct bench_hist *hist)
+{
+	const struct test *test = place->test;
+	struct limit limit = { place->rows, 0, limit_word };
+	int64_t begin = bench_now();
+	uint64_t bad = 0;
+
+	if (side == CALL)
+		run_limit(place, hist);
+	else if (side == INLINED)
+		test->row->inlined(&limit, place->batch, place->steps);
+	else if (test->ring)
+		bad = test->how == APPEND ? run_ring_append(place, hist)
+					  : run_ring_reserve(place);
+	else
+		bad = test->how == APPEND ? run_file_append(place, hist)
+					  : run_file_reserve(place);
+	if (bad)
+		bench_die("%s: an append failed", test->name);
+	return (double)(bench_now() - begin) /
+	       (double)(place->steps * place->test->count);
+}
+
+/* Each repetition has new pages, and another side goes first on them. */
+static void compare(const struct test *test)
+{
+	static double ns[SIDES][MAX_REPETITIONS];
+	static struct bench_hist ours, limit;
+	static struct place place;
+	int repetitions = (int)option_repetitions;
+
+	make(&place, test);
+	for (int i = -1; i < repetitions; i++) { /* the first warms up */
+		prepare(&place);
+		for (int j = 0; j < SIDES; j++) {
+			int side = (i + 1 + j) % SIDES;
+
+			ns[side][i < 0 ? 0 : i] = timed(&place, side, NULL);
+		}
+	}
+	bench_open(&(struct bench_result){
+		"append_latency", test->name, "L1", "ns/row",
+		"memcpy of a constant size and release store, behind a call",
+		bench_median(ns[OURS], (size_t)repetitions),
+		bench_median(ns[CALL], (size_t)repetitions), test->goal, false, false });
+	bench_number("inlined_limit", bench_median(ns[INLINED], (size_t)repetitions));
+	bench_number("row_bytes", (double)test->row->bytes);
+	bench_number("rows_a_step", (double)test->count);
+	bench_number("repetitions", repetitions);
+	bench_text("pinned", bench_pinned("writer first, the library's threads second"));
+	if (test->how == APPEND && test->count == 1) {
+		memset(&ours, 0, sizeof(ours));
+		memset(&limit, 0, sizeof(limit));
+		prepare(&place);
+		timed(&place, OURS, &ours);
+		timed(&place, CALL, &limit);
+		bench_quantiles("step_ns_with_clock", &ours);
+		bench_quantiles("other_step_ns_with_clock", &limit);
+	}
+	bench_close();
+	unmake(&place);
 }
 
 int main(int argc, char **argv)
 {
-	static struct run run;
+	static const struct bench_option options[] = {
+		{ "bytes", &option_bytes, NULL, "bytes of rows a repetition" },
+		{ "repetitions", &option_repetitions, NULL,
+		  "of which the median counts" },
+	};
+	static const struct test tests[] = {
+		{ "file append", tick, APPEND, 1, false, false, TT_WAKE_NEVER, 1.5 },
+		{ "file append, padding clean", tick, APPEND, 1, false, true,
+		  TT_WAKE_NEVER, 1.5 },
+		{ "file append of 16", &tick_batch, APPEND, 16, false, false,
+		  TT_WAKE_NEVER, 1.25 },
+		{ "file reserve and publish", tick, RESERVE, 1, false, false,
+		  TT_WAKE_NEVER, 1.25 },
+		{ "file reserve and publish of 16", &tick_batch, RESERVE, 16, false,
+		  false, TT_WAKE_NEVER, 1.25 },
+		{ "file append, wake each", tick, APPEND, 1, false, false, TT_WAKE_EACH,
+		  0 },
+		{ "ring append, wake never", tick, APPEND, 1, true, false, TT_WAKE_NEVER,
+		  1.5 },
+		{ "ring append, default policy", tick, APPEND, 1, true, false, 250, 1.5 },
+		{ "ring append of 16", &tick_batch, APPEND, 16, true, false, 250, 1.25 },
+		{ "ring reserve and publish", tick, RESERVE, 1, true, false, 250, 1.25 },
+		{ "ring append, wake each", tick, APPEND, 1, true, false, TT_WAKE_EACH,
+		  0 },
+		{ "file append, rows of 16 B", &rows_of[0], APPEND, 1, false, false,
+		  TT_WAKE_NEVER, 1.5 },
+		{ "file append, rows of 24 B", &rows_of[1], APPEND, 1, false, false,
+		  TT_WAKE_NEVER, 1.5 },
+		{ "file append, rows of 25 B", &rows_of[2], APPEND, 1, false, false,
+		  TT_WAKE_NEVER, 1.5 },
+		{ "file append, rows of 64 B", &rows_of[4], APPEND, 1, false, false,
+		  TT_WAKE_NEVER, 1.5 },
+		{ "file append, rows of 200 B", &rows_of[5], APPEND, 1, false, false,
+		  TT_WAKE_NEVER, 1.5 },
+	};
 
-	run.rows = argc > 1 ? strtoull(argv[1], NULL, 10) : 1 << 20;
-	run.rows -= run.rows % BATCH;
-	if (run.rows == 0)
-		die("ROWS must be at least 16");
-	for (int i = 0; i < BATCH; i++) {
-		memset(&run.batch[i], 0xff, sizeof(run.batch[i])); /* dirty padding */
-		run.batch[i].ts = i;
-		run.batch[i].px = 100.25;
-	}
-	make_file(&run);
-	compare(&run, "append", step_append, step_limit, 1.5);
-	compare(&run, "append of 16", step_batch, step_limit_batch, 1.25);
-	compare(&run, "reserve and publish", step_reserve, step_limit, 1.25);
-	unlink(run.path);
+	bench_options(argc, argv, options, 2);
+	if (option_repetitions < 1 || option_repetitions > MAX_REPETITIONS)
+		bench_die("--repetitions must be 1 to %d", MAX_REPETITIONS);
+	bench_pin(BENCH_WRITER);
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		compare(&tests[i]);
 	return 0;
 }

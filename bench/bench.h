@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bench programs share: the clock, a histogram with log buckets, the median of
- * repetitions, and one JSON line a result.
+/* What the bench programs share: the clock, a histogram with log buckets, the JSON line of a
+ * result, options, processors, children, rings to write to.
  *
  * Rule: both sides of a ratio are measured in one run of one program, in turn, so that a
  * machine that slows down slows both. */
@@ -8,14 +8,18 @@
 #define TICKTAIL_BENCH_H
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
+#include <sys/types.h>
 #include <time.h>
 
-#include <ticktail/error.h>
+#include <ticktail/ticktail.h>
+
+#define BENCH_NOINLINE __attribute__((noinline))
 
 static inline int64_t bench_now(void)
 {
@@ -25,9 +29,20 @@ static inline int64_t bench_now(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* 16 buckets an octave: a value is known to 1/16. */
-#define BENCH_SUB 16
-#define BENCH_BUCKETS (60 * BENCH_SUB)
+static inline void bench_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* ---- Histogram: 128 buckets an octave, a value is known to 1/128 ---- */
+
+#define BENCH_SUB_BITS 7
+#define BENCH_SUB (1 << BENCH_SUB_BITS)
+#define BENCH_BUCKETS ((65 - BENCH_SUB_BITS) * BENCH_SUB)
 struct bench_hist {
 	uint64_t bucket[BENCH_BUCKETS];
 	uint64_t count, max;
@@ -39,15 +54,8 @@ static inline unsigned bench_bucket(uint64_t value)
 
 	if (value < BENCH_SUB)
 		return (unsigned)value;
-	shift = 63 - (unsigned)__builtin_clzll(value) - 4;
+	shift = 63 - (unsigned)__builtin_clzll(value) - BENCH_SUB_BITS;
 	return (shift + 1) * BENCH_SUB + (unsigned)(value >> shift) - BENCH_SUB;
-}
-
-static inline uint64_t bench_bucket_low(unsigned i)
-{
-	if (i < BENCH_SUB)
-		return i;
-	return (uint64_t)(i % BENCH_SUB + BENCH_SUB) << (i / BENCH_SUB - 1);
 }
 
 static inline void bench_add(struct bench_hist *hist, int64_t value)
@@ -60,71 +68,97 @@ static inline void bench_add(struct bench_hist *hist, int64_t value)
 		hist->max = v;
 }
 
-/* The value below which part (0..1) of all lie. */
-static inline uint64_t bench_quantile(const struct bench_hist *hist, double part)
-{
-	uint64_t want = (uint64_t)(part * (double)hist->count), seen = 0;
+void bench_merge(struct bench_hist *into, const struct bench_hist *from);
+/* The value below which part (0..1) of all lie, at most max. */
+uint64_t bench_quantile(const struct bench_hist *hist, double part);
+double bench_median(double *values, size_t count);
 
-	for (unsigned i = 0; i < BENCH_BUCKETS; i++) {
-		seen += hist->bucket[i];
-		if (seen > want)
-			return bench_bucket_low(i);
-	}
-	return hist->max;
-}
+/* ---- Results: one JSON line each ---- */
 
-static inline int bench_by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
+/* ours and other are in unit; the ratio says how many times better (at_least) or dearer ours
+ * is, and is judged by goal; goal 0: shown only. */
+struct bench_result {
+	const char *bench, *name, *target, *unit, *against;
+	double ours, other, goal;
+	bool at_least;
+	bool is_rate; /* more is better */
+};
 
-	return (x > y) - (x < y);
-}
+void bench_open(const struct bench_result *result); /* the line, its end left open */
+void bench_number(const char *key, double value);
+void bench_text(const char *key, const char *text);
+void bench_quantiles(const char *key, const struct bench_hist *hist);
+/* [[part above, value], ...] for a plot */
+void bench_curve(const char *key, const struct bench_hist *hist);
+void bench_close(void);
+/* A line that says why a case is not there: {"bench":..., "case":..., "skipped": why}. */
+void bench_skip(const char *bench, const char *name, const char *why);
 
-static inline double bench_median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), bench_by_value);
-	return values[count / 2];
-}
+/* ---- Options: --NAME VALUE ---- */
 
-/* The processor's name, or "". */
-static inline void bench_cpu(char *out, size_t size)
-{
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
+struct bench_option {
+	const char *name; /* without the dashes */
+	double *number;	  /* one of the two */
+	const char **text;
+	const char *help;
+};
+void bench_options(int argc, char **argv, const struct bench_option *options,
+		   size_t count);
+void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-	out[0] = '\0';
-	while (file && fgets(line, sizeof(line), file)) {
-		char *colon = strchr(line, ':');
+/* ---- Places ---- */
 
-		if (strncmp(line, "model name", 10) == 0 && colon) {
-			snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n\""),
-				 colon + 2);
-			break;
-		}
-	}
-	if (file)
-		fclose(file);
-}
+/* A private directory, removed at exit: below $BENCH_DIR, else /dev/shm (memory) or $TMPDIR or
+ * the current directory. */
+const char *bench_dir(bool memory);
+const char *bench_fs(const char *dir); /* "ext4", ... */
+void bench_remove_tree(const char *path);
 
-/* Opens the JSON line of a result; the caller prints fields and "}\n". */
-static inline void bench_begin(const char *bench, const char *name)
-{
-	struct utsname system;
-	char cpu[128];
+/* ---- Processors, processes, threads ---- */
 
-	bench_cpu(cpu, sizeof(cpu));
-	uname(&system);
-	printf("{\"bench\":\"%s\",\"case\":\"%s\",\"cpu\":\"%s\",\"kernel\":\"%s\","
-	       "\"version\":\"%s\"",
-	       bench, name, cpu, system.release, tt_version());
-}
+#define BENCH_WRITER 0
+#define BENCH_READER 1
+bool bench_has_two_cpus(void);
+/* The calling thread to the processor of a role; with one processor all roles share it. */
+void bench_pin(int role);
+/* All other threads of this process: the library's own. */
+void bench_pin_others(int role);
+unsigned bench_others(void);		     /* how many there are */
+int64_t bench_others_cpu_ns(void);	     /* processor time that they took */
+const char *bench_pinned(const char *roles); /* "writer 0, readers 1, ..." for the line */
 
-static inline void bench_quantiles(const char *name, const struct bench_hist *hist)
-{
-	printf(",\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"p99.9\":%" PRIu64
-	       ",\"max\":%" PRIu64 "}",
-	       name, bench_quantile(hist, 0.5), bench_quantile(hist, 0.99),
-	       bench_quantile(hist, 0.999), hist->max);
-}
+typedef int bench_child_fn(void *arg);
+pid_t bench_spawn(bench_child_fn *fn, void *arg); /* dies with its parent */
+void bench_wait(pid_t pid);			  /* dies when it failed */
+void bench_stop(pid_t pid);			  /* SIGKILL and wait */
+void *bench_shared(size_t bytes);		  /* zeroed, children share it */
+void bench_sleep(double seconds);
+
+/* ---- Rows and rings ---- */
+
+struct bench_tick {
+	int64_t ts;
+	int32_t sym, qty;
+	double px;
+	uint8_t flags; /* and 7 bytes of padding */
+};
+#define BENCH_TICK "ts:i8,sym:i4,qty:i4,px:f8,flags:u1"
+
+struct tt_dtype *bench_dtype(const char *descr, bool align);
+struct bench_ring {
+	const char *path, *descr;
+	bool align;
+	uint64_t capacity, keep;
+	int64_t sync_ms;
+};
+void bench_make_ring(const struct bench_ring *ring);
+struct tt_ring_writer *bench_ring_writer(const char *path, int64_t wake_us,
+					 int64_t sync_ms, bool no_helper);
+/* Whether the library can do without its threads, and with. */
+bool bench_has_helper(void);
+/* Remove what left the queue, but the newest spare files of it. */
+void bench_prune(const char *path, size_t spare);
+/* Populate the pages of [place, place + bytes) for writing. */
+void bench_populate(void *place, size_t bytes);
 
 #endif

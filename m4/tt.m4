@@ -142,3 +142,22 @@ AS_IF([test -z "$tt_hdf5_from"],[tt_missing="$tt_missing hdf5>=1.10.8(libhdf5-de
 	AC_COMPUTE_INT([tt_h5_release],[H5_VERS_RELEASE],[#include <hdf5.h>],[tt_h5_release=0])
 	tt_hdf5_version=$tt_h5_major.$tt_h5_minor.$tt_h5_release
 	CPPFLAGS=$tt_saved_CPPFLAGS; LIBS=$tt_saved_LIBS])])
+
+# Stores that the benchmarks compare with; no library or test needs them.
+AC_DEFUN([TT_FIND_BENCH_PEERS],
+[PKG_CHECK_MODULES([LMDB],[lmdb],[tt_peers=" LMDB"
+	AC_DEFINE([HAVE_LMDB],[1],[benchmarks: LMDB is there])],
+	[AC_CHECK_HEADER([lmdb.h],[AC_CHECK_LIB([lmdb],[mdb_env_create],[LMDB_LIBS=-llmdb; tt_peers=" LMDB"
+		AC_DEFINE([HAVE_LMDB],[1],[benchmarks: LMDB is there])])])])
+PKG_CHECK_MODULES([SQLITE],[sqlite3],[tt_peers="$tt_peers SQLite"
+	AC_DEFINE([HAVE_SQLITE3],[1],[benchmarks: SQLite is there])],[:])
+tt_saved_CPPFLAGS=$CPPFLAGS; tt_saved_LIBS=$LIBS
+HDF5_HL_LIBS=`AS_ECHO(["$HDF5_LIBS"]) | sed 's/-lhdf5\([[_a-z]]*\)/-lhdf5\1_hl &/'`
+CPPFLAGS="$CPPFLAGS $HDF5_CFLAGS"; LIBS="$LIBS $HDF5_HL_LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <hdf5.h>
+#include <hdf5_hl.h>]],[[return H5PTopen(0, "") < 0;]])],
+	[tt_peers="$tt_peers HDF5-packet-tables"
+	AC_DEFINE([HAVE_HDF5_HL],[1],[benchmarks: the high-level library of HDF5 is there])],
+	[HDF5_HL_LIBS=])
+CPPFLAGS=$tt_saved_CPPFLAGS; LIBS=$tt_saved_LIBS
+AC_SUBST([HDF5_HL_LIBS])])

@@ -10,6 +10,7 @@ if TT_ARCHIVE
 include tests/archive/local.mk
 include tests/cli/local.mk
 include tests/examples/local.mk
+include tests/bench/local.mk
 include tests/interop/local.mk
 include tests/lint/local.mk
 endif
