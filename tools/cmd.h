@@ -54,6 +54,7 @@ const char *cli_opt_text(const struct cli_ctx *ctx,
  * what is wrong with the value: the caller exits with CLI_EXIT_USAGE. */
 bool cli_opt_count(const struct cli_ctx *ctx, const char *name, uint64_t *out);
 bool cli_opt_seconds(const struct cli_ctx *ctx, const char *name, int64_t *ns_out);
+bool cli_opt_age(const struct cli_ctx *ctx, const char *name, int64_t *ns_out);
 /* *out becomes the place of the value in words (ends with NULL). */
 bool cli_opt_choice(const struct cli_ctx *ctx, const char *name, const char *const *words,
 		    int *out);

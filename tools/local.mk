@@ -16,6 +16,7 @@ ticktail_SOURCES = \
 	tools/cmd_gen.c \
 	tools/cmd_info.c \
 	tools/cmd_merge.c \
+	tools/cmd_prune.c \
 	tools/cmd_read.c \
 	tools/cmd_resize.c \
 	tools/cmd_seal.c \

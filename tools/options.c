@@ -349,6 +349,35 @@ bool cli_opt_seconds(const struct cli_ctx *ctx, const char *name, int64_t *ns_ou
 	return false;
 }
 
+/* A number of units, each at least a second. */
+bool cli_opt_age(const struct cli_ctx *ctx, const char *name, int64_t *ns_out)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = {
+		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 }
+	};
+	const char *text = value_of(ctx, name);
+	const char *rest;
+	uint64_t count;
+	int64_t ns;
+
+	if (!text)
+		return true;
+	rest = take_digits(text, &count);
+	for (size_t i = 0; rest && rest[0] && !rest[1] && i < CLI_LEN(units); i++)
+		if (rest[0] == units[i].letter && count <= INT64_MAX &&
+		    !__builtin_mul_overflow((int64_t)count, units[i].seconds * 1000000000,
+					    &ns)) {
+			*ns_out = ns;
+			return true;
+		}
+	cli_usage(ctx, "--%s: '%s' is no age (digits, then s, m, h, d or w: 36h)", name,
+		  text);
+	return false;
+}
+
 bool cli_opt_choice(const struct cli_ctx *ctx, const char *name, const char *const *words,
 		    int *out)
 {

@@ -235,6 +235,41 @@ struct tt_ring_part {
  * settings file tells (npyt's). */
 TT_API int tt_ring_parts(const char *dir, uint64_t name, struct tt_ring_part **parts_out,
 			 size_t *count_out, struct tt_error *err);
+
+/* Files are deleted oldest first, whatever else is asked only those that left the queue and
+ * have no rows that a sync still has to reach; with neither keep_bytes nor before_ns all of
+ * them.  A limit of both kinds deletes what is over either. */
+struct tt_ring_prune_opts {
+	size_t struct_size;
+	/* Delete until the ring takes no more on disk (blocks, as du counts them; manifest,
+	 * settings and lock files apart).  UINT64_MAX: whatever it takes. */
+	uint64_t keep_bytes;
+	/* Delete files all of whose rows are older than this wall clock, UTC ns: the file after
+	 * them was begun before it.  INT64_MIN: however old. */
+	int64_t before_ns;
+	bool dry_run;		 /* change nothing; needs read permission only */
+	tt_ring_allow_fn *allow; /* may be NULL: asked about each file before it goes */
+	/* may be NULL: called for each file that went, and the bytes that it had on disk */
+	void (*deleted)(void *ctx, const struct tt_ring_file *file, uint64_t bytes);
+	void *ctx;
+};
+#define TT_RING_PRUNE_OPTS_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_ring_prune_opts), \
+		.keep_bytes = UINT64_MAX, .before_ns = INT64_MIN \
+	}
+struct tt_ring_pruned {
+	uint64_t files, rows, bytes; /* that went, or with dry_run would */
+	uint64_t refused;	     /* files that allow kept */
+	uint64_t unsynced;	     /* files kept for rows that are not on disk yet */
+	uint64_t left_bytes;	     /* on disk afterwards, the queue included */
+};
+/* Works with no space left: nothing is made and nothing grows.  Readers that have a file open
+ * keep its rows; those that come late are told how many they lost.  Runs beside the feed, not
+ * beside a merge (TT_E_BUSY).  opts NULL: everything outside the queue.  out (may be NULL) is
+ * filled also after an error. */
+TT_API int tt_ring_prune(const char *dir, const struct tt_ring_prune_opts *opts,
+			 struct tt_ring_pruned *out, struct tt_error *err);
 /* Remove one file that left the queue. */
 TT_API int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err);
 TT_API int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err);

@@ -88,6 +88,7 @@ void tt_archive_close(struct tt_archive *archive)
 {
 	if (!archive)
 		return;
+	tti_holds_free(archive->holds);
 	tti_versions_fini(&archive->versions);
 	tti_driver_close(&archive->driver);
 	free(archive->notes);

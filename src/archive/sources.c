@@ -248,6 +248,21 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 				   part ? part->first_row_ns : file->first_row_ns, err);
 }
 
+/* Parts that leave rows of the merged file out would let those pass for archived: then its
+ * parts are not known. */
+static bool is_covered(const struct tt_ring_file *file, const struct tt_ring_part *parts,
+		       size_t count)
+{
+	uint64_t row = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].row != row || parts[i].rows > file->end - row)
+			return false;
+		row += parts[i].rows;
+	}
+	return row == file->end;
+}
+
 /* Of a merged file the joined ones are looked up singly, as they were archived. */
 static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
 			 const struct tt_ring_file *file, struct tt_error *err)
@@ -260,7 +275,7 @@ static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
 		return TT_OK;
 	if (file->merged)
 		rc = tt_ring_parts(finder->real, file->name, &parts, &count, err);
-	if (rc == TT_OK && count == 0)
+	if (rc == TT_OK && !is_covered(file, parts, count))
 		return add_ring_rows(finder, info, file, NULL, err);
 	for (size_t i = 0; rc == TT_OK && i < count; i++)
 		rc = add_ring_rows(finder, info, file, &parts[i], err);
@@ -381,23 +396,20 @@ int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
 }
 
 int tti_sources_of_file(struct tti_sources *out, const char *ring_dir,
-			const struct tt_ring_file *file, struct tt_error *err)
+			const struct tt_ring_info *info, const struct tt_ring_file *file,
+			struct tt_error *err)
 {
 	const struct tt_archive_job job = { .dataset = TTI_TEMPLATE_FILE };
 	struct finder finder = { .sources = out, .job = &job, .given = ring_dir };
-	struct tt_ring_info info;
-	int rc = tt_ring_info(ring_dir, &info, err);
+	int rc;
 
 	*out = (struct tti_sources){ 0 };
-	if (rc < 0)
-		return rc;
 	finder.real = realpath(ring_dir, NULL);
 	finder.name = strdup("any");
 	if (!finder.real || !finder.name)
 		rc = tti_fail_sys(err, -errno, ring_dir, NULL);
 	else
-		rc = add_ring_file(&finder, &info, file, err);
-	tt_ring_info_free(&info);
+		rc = add_ring_file(&finder, info, file, err);
 	free(finder.real);
 	free(finder.name);
 	return rc;

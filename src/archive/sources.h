@@ -50,9 +50,10 @@ struct tti_sources {
  * when two sources go to one dataset.  tti_sources_fini() also after a failure. */
 int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
 		     struct tt_error *err);
-/* The items of one file of a ring, whatever their dataset. */
+/* The items of one file of a ring, whatever their dataset; info tells the ring. */
 int tti_sources_of_file(struct tti_sources *out, const char *ring_dir,
-			const struct tt_ring_file *file, struct tt_error *err);
+			const struct tt_ring_info *info, const struct tt_ring_file *file,
+			struct tt_error *err);
 void tti_sources_fini(struct tti_sources *sources);
 
 /* Between these, tti_item_read() may be called, from any thread. */

@@ -39,6 +39,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_next.c \
 	src/live/ring_open.c \
 	src/live/ring_parts.c \
+	src/live/ring_prune.c \
 	src/live/ring_site.c src/live/ring_site.h \
 	src/live/ring_reader.c src/live/ring_reader.h \
 	src/live/ring_rebuild.c \

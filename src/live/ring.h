@@ -199,6 +199,22 @@ int tti_ring_move_aside(struct tti_ring *ring, const char *name, char aside[64],
 /* Enter name, larger than all that are there, into the manifest. */
 int tti_ring_publish_name(struct tti_ring *ring, uint64_t name, struct tt_error *err);
 
+/* ---- deleting (ring_prune.c) ---- */
+
+/* Bytes that files of rows, files being made and files put aside take on disk. */
+int tti_ring_disk_bytes(const struct tti_ring *ring, uint64_t *out, struct tt_error *err);
+/* Delete the oldest files outside the queue until max_bytes holds with a next file of
+ * next_bytes.  The caller holds the writer lock on writer_fd.  TT_E_FULL when it cannot be
+ * met, with words. */
+int tti_ring_keep_under_limit(struct tti_ring *ring, int writer_fd, uint64_t next_bytes,
+			      struct tt_error *err);
+/* What a merge that died left: temporary file, joined files.  items loses those.  The caller
+ * holds the maintainers' lock. */
+int tti_ring_finish_merge(struct tti_ring *ring, struct tti_items *items,
+			  struct tt_error *err);
+/* The manifest cannot be used, so nobody knows what left the queue: why. */
+int tti_ring_fail_no_manifest(const struct tti_ring *ring, struct tt_error *err);
+
 /* ---- settings ---- */
 
 int tti_ring_settings_from(struct tti_settings *out, const struct tt_ring_opts *opts,

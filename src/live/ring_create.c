@@ -35,6 +35,7 @@ static int check_max_bytes(const struct tti_settings *settings, uint64_t file_by
 
 	if (settings->max_bytes == 0)
 		return TT_OK;
+	file_bytes = tti_round_up(file_bytes, 4096); /* on disk */
 	/* the queue is never deleted, and a new file is made before an old one leaves it */
 	if (tti_mul_overflow(settings->keep + 1, file_bytes, &least) ||
 	    least > settings->max_bytes)

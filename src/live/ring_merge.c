@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining files that left the queue, and removing them.  Invariant: at every instant each row
+/* Joining files that left the queue.  Invariant: at every instant each row
  * is in exactly one file that readers look at: the joined files until the merged one has its
  * name, then that one; the entries that map old positions are on disk before. */
 #include "live/ring.h"
@@ -62,48 +62,49 @@ static int sync_dir(const struct tti_ring *ring, struct tt_error *err)
 
 /* ---- What a merge that died left ---- */
 
-static bool has_merged_file(const struct merge *merge, uint64_t name)
+static bool has_merged_file(const struct tti_items *items, uint64_t name)
 {
-	const struct tti_ring_item *item = tti_items_find(&merge->items, name);
+	const struct tti_ring_item *item = tti_items_find(items, name);
 
 	return item && item->merged;
 }
 
 /* Entries that point to a file which never came would hide their own file as soon as another
  * merge makes one of that name. */
-static void forget_unmade(struct merge *merge)
+static void forget_unmade(struct tti_ring *ring, const struct tti_items *items)
 {
-	for (uint64_t i = 0; i < tti_ring_entry_count(&merge->ring); i++) {
-		struct tti_entry *entry = tti_ring_entry(&merge->ring, i);
+	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++) {
+		struct tti_entry *entry = tti_ring_entry(ring, i);
 		uint64_t into = tti_entry_merged(entry);
 
-		if (into == 0 || has_merged_file(merge, into))
+		if (into == 0 || has_merged_file(items, into))
 			continue;
 		/* joined, and the merged file was removed since: its rows are gone */
-		if (tti_items_find(&merge->items, tti_entry_name(entry)))
+		if (tti_items_find(items, tti_entry_name(entry)))
 			tti_entry_merged_store(entry, 0);
 	}
 }
 
-static int finish_dead_merge(struct merge *merge, struct tt_error *err)
+int tti_ring_finish_merge(struct tti_ring *ring, struct tti_items *items,
+			  struct tt_error *err)
 {
 	size_t kept = 0;
 
-	unlinkat(merge->ring.dirfd, TTI_RING_MERGE_NAME, 0);
-	forget_unmade(merge);
-	for (size_t i = 0; i < merge->items.count; i++) {
-		const struct tti_ring_item item = merge->items.at[i];
+	unlinkat(ring->dirfd, TTI_RING_MERGE_NAME, 0);
+	forget_unmade(ring, items);
+	for (size_t i = 0; i < items->count; i++) {
+		const struct tti_ring_item item = items->at[i];
 
 		if (item.shadowed && !item.queued) {
-			int rc = remove_name(&merge->ring, item.name, false, err);
+			int rc = remove_name(ring, item.name, false, err);
 
 			if (rc < 0)
 				return rc;
 			continue;
 		}
-		merge->items.at[kept++] = item;
+		items->at[kept++] = item;
 	}
-	merge->items.count = kept;
+	items->count = kept;
 	return TT_OK;
 }
 
@@ -384,11 +385,7 @@ static int open_merge(struct merge *merge, const char *dir, struct tt_error *err
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&merge->lock, &merge->ring, TTI_LOCK_MAINTAINER, err);
 	if (rc == TT_OK && !merge->ring.lock.addr)
-		rc = tti_fail(
-			err, TT_E_DAMAGED,
-			"%s/%s: missing or damaged, so what left the queue is not known: "
-			"open the ring for writing first, which makes it again",
-			dir, TTI_MANIFEST_NAME);
+		rc = tti_ring_fail_no_manifest(&merge->ring, err);
 	if (rc == TT_OK)
 		rc = tti_ring_list(&merge->ring, &merge->items, err);
 	return rc == TT_OK ? need_settings(merge, err) : rc;
@@ -416,59 +413,11 @@ int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow, void
 				"%s: a batch of 1 joins nothing: at least 2", dir);
 	rc = open_merge(&merge, dir, err);
 	if (rc == TT_OK)
-		rc = finish_dead_merge(&merge, err);
+		rc = tti_ring_finish_merge(&merge.ring, &merge.items, err);
 	if (rc == TT_OK)
 		rc = merge_all(&merge, err);
 	close_merge(&merge);
 	if (rc == TT_OK && merged_out)
 		*merged_out = merge.merged;
-	return rc;
-}
-
-/* ---- Removing ---- */
-
-static int remove_item(struct merge *merge, const struct tti_ring_item *item,
-		       struct tt_error *err)
-{
-	struct tti_live live = TTI_LIVE_EMPTY;
-	uint64_t idx = tti_ring_find_entry(&merge->ring, item->name);
-	int rc;
-
-	if (item->queued || !item->sealed)
-		return tti_fail(err, TT_E_RANGE,
-				"%s: file %" PRIu64
-				" is in the queue: files are removed when "
-				"they have left it",
-				merge->ring.path, item->name);
-	/* what readers that come late are told */
-	if (idx != TTI_NO_ENTRY && !item->merged &&
-	    tti_field_load(&tti_ring_entry(&merge->ring, idx)->rows) ==
-		    TTI_ROWS_UNKNOWN &&
-	    tti_ring_open_file(&merge->ring, item->name, false, false, true, &live,
-			       NULL) == TT_OK)
-		tti_field_store(&tti_ring_entry(&merge->ring, idx)->rows,
-				tti_live_end(&live));
-	tti_live_close(&live);
-	TTI_FAILPOINT("ring.remove.unlink");
-	rc = remove_name(&merge->ring, item->name, item->merged, err);
-	return rc < 0 ? rc : sync_dir(&merge->ring, err);
-}
-
-int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err)
-{
-	struct merge merge = { .ring = TTI_RING_EMPTY, .lock = { .fd = -1 } };
-	const struct tti_ring_item *found = NULL;
-	int rc = open_merge(&merge, dir, err);
-
-	if (rc == TT_OK)
-		rc = finish_dead_merge(&merge, err);
-	for (size_t i = 0; rc == TT_OK && i < merge.items.count; i++)
-		if (merge.items.at[i].name == name)
-			found = &merge.items.at[i];
-	if (rc == TT_OK)
-		rc = found ? remove_item(&merge, found, err)
-			   : tti_fail(err, -ENOENT, "%s: no file %" PRIu64 " in it", dir,
-				      name);
-	close_merge(&merge);
 	return rc;
 }

@@ -296,7 +296,11 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_ring_mend_manifest(ring, ring->settings.keep, false,
 					    &writer->repair, err);
 	TTI_FAILPOINT("ring.open.settled");
-	return rc < 0 ? rc : announce(writer, err);
+	if (rc == TT_OK)
+		rc = announce(writer, err);
+	if (rc == TT_OK)
+		tti_writer_keep_under_limit(writer);
+	return rc;
 }
 
 static int take_options(struct tt_ring_writer *writer,

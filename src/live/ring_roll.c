@@ -14,6 +14,7 @@
 #include "base/failpoint.h"
 #include "base/num.h"
 #include "live/futex.h"
+#include "live/ring_counters.h"
 
 void tti_writer_wake(struct tt_ring_writer *writer, bool always)
 {
@@ -184,42 +185,21 @@ static int publish(struct tt_ring_writer *writer, uint64_t name, struct tt_error
 	return rc;
 }
 
-static uint64_t bytes_of(const struct tti_ring *ring, const struct tti_ring_item *item)
+/* Room for the next file is made before it is needed.  Rows go on when it cannot be: whoever
+ * watches is told once. */
+void tti_writer_keep_under_limit(struct tt_ring_writer *writer)
 {
-	char file_name[TTI_RING_NAME_BYTES];
-	struct stat st;
+	const struct tti_live *live = &writer->live;
+	struct tt_error why;
+	uint64_t next = live->data_off + live->tail_words * 8u +
+			writer->ring.settings.capacity * live->row_bytes;
+	int rc = tti_ring_keep_under_limit(&writer->ring, writer->lock.fd,
+					   tti_round_up(next, 4096), &why);
 
-	tti_ring_format_name(file_name, item->name, item->merged);
-	if (fstatat(ring->dirfd, file_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return (uint64_t)st.st_blocks * 512;
-}
-
-/* Oldest first, never one in the queue; a merge that runs meanwhile is not disturbed, the
- * next roll looks again. */
-static void keep_under_limit(struct tt_ring_writer *writer)
-{
-	struct tti_ring *ring = &writer->ring;
-	tti_auto_items items = { 0 };
-	uint64_t total = 0;
-
-	if (ring->settings.max_bytes == 0 || tti_ring_list(ring, &items, NULL) < 0 ||
-	    tti_lock_try(writer->lock.fd, TTI_LOCK_MAINTAINER) < 0)
-		return;
-	for (size_t i = 0; i < items.count; i++)
-		total += bytes_of(ring, &items.at[i]);
-	for (size_t i = 0; i < items.count && total > ring->settings.max_bytes; i++) {
-		char file_name[TTI_RING_NAME_BYTES];
-		uint64_t bytes = bytes_of(ring, &items.at[i]);
-
-		if (items.at[i].queued || !items.at[i].sealed)
-			continue;
-		tti_ring_format_name(file_name, items.at[i].name, items.at[i].merged);
-		TTI_FAILPOINT("ring.limit.unlink");
-		if (unlinkat(ring->dirfd, file_name, 0) == 0)
-			total -= bytes;
-	}
-	tti_lock_drop(writer->lock.fd, TTI_LOCK_MAINTAINER);
+	if (rc < 0 && !writer->over_limit)
+		tti_count_error(tti_ring_counters(&writer->ring), rc,
+				rc == TT_E_FULL ? "OVER_LIMIT" : NULL, why.text);
+	writer->over_limit = rc < 0;
 }
 
 /* What came after is visible already; that it is not on disk is said by the next sync. */
@@ -277,7 +257,7 @@ int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err)
 		goto undo;
 	switch_to(writer, &next, name, idx);
 	rc = sync_manifest(writer, err);
-	keep_under_limit(writer);
+	tti_writer_keep_under_limit(writer);
 	return rc;
 
 undo: /* the new file is named nowhere yet */

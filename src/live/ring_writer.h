@@ -24,6 +24,7 @@ struct tt_ring_writer {
 	bool clean, wake_never;
 	bool needs_time; /* a timed sync or roll: the clock is read once a batch */
 	bool dirty;	 /* rows since the last sync */
+	bool over_limit; /* max_bytes could not be met, and that was told */
 	int64_t sync_ms, last_sync_ns;
 	int64_t roll_due_ns;	    /* INT64_MAX: not by time, or no row yet */
 	int64_t (*clock_ns)(void);  /* names and days of files */
@@ -56,6 +57,8 @@ int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err);
 /* Tell readers and requesters that something happened. */
 void tti_writer_wake(struct tt_ring_writer *writer, bool always);
+/* Delete what max_bytes does not leave room for, the next file included. */
+void tti_writer_keep_under_limit(struct tt_ring_writer *writer);
 /* When a file whose first row came at first_ns is to be rolled. */
 int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_ns);
 

@@ -8,6 +8,7 @@ CLI_TESTS = \
 	tests/cli/jsonl.t \
 	tests/cli/npy.t \
 	tests/cli/program.t \
+	tests/cli/prune.t \
 	tests/cli/read.t \
 	tests/cli/roundtrip.t \
 	tests/cli/tail.t

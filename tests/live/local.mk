@@ -56,3 +56,4 @@ tests_live_crash_file_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_crash_file_LDADD = libttfail.la $(CHECK_LIBS)
 
 include tests/live/ring.mk
+include tests/live/upkeep.mk
