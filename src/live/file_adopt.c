@@ -93,6 +93,10 @@ static int adopt_in_place(const struct tti_live *live, uint64_t capacity,
 	rc = tti_pwrite_all(live->fd, words, n, tail_off);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, live->path, "write of the tail");
+	TTI_FAILPOINT("file.adopt.tail");
+	/* an extent that came to disk before its tail would leave no way to tell the rows */
+	if (fsync(live->fd) < 0)
+		return tti_fail_sys(err, -errno, live->path, "fsync");
 	TTI_FAILPOINT("file.adopt.before_extent");
 	rc = tti_live_put_extent(live, capacity, false, err);
 	if (rc < 0)
