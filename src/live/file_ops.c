@@ -54,6 +54,8 @@ int tt_file_clear(const char *path, struct tt_error *err)
 		tti_fail_sys(err, rc, path, "write of the tail");
 	else if (file->live.tail)
 		tti_futex_wake(tti_end_futex(file->live.tail));
+	if (rc == TT_OK) /* rows that were cleared do not come back with the power */
+		rc = tt_file_sync(file, err);
 	tt_file_close(file);
 	return rc;
 }
