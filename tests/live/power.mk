@@ -1,0 +1,23 @@
+# The power-loss test.  Calls that make things durable, or give and take names, are sent to
+# tests/live/power/wraps.c, which keeps a model of what a disk would hold.
+POWER_MODEL = \
+	tests/live/power/model.c tests/live/power/model.h \
+	tests/live/power/wraps.c
+# -Wl,--wrap=CALL for each
+POWER_WRAPS = -Wl,--wrap=open,--wrap=openat,--wrap=fopen,--wrap=fsync,--wrap=fdatasync \
+	-Wl,--wrap=linkat,--wrap=unlinkat,--wrap=unlink,--wrap=renameat2,--wrap=renameat \
+	-Wl,--wrap=rename,--wrap=mkdirat,--wrap=mkdir,--wrap=ftruncate,--wrap=fallocate \
+	-Wl,--wrap=pwrite,--wrap=write,--wrap=sync_file_range,--wrap=msync \
+	-Wl,--wrap=tti_failpoint
+
+check_PROGRAMS += tests/live/power/power
+TESTS += tests/live/power/power
+tests_live_power_power_SOURCES = \
+	tests/live/power/power.c tests/live/power/power.h \
+	tests/live/power/ring_power.c \
+	tests/live/power/file_power.c \
+	tests/lib/mp.c tests/lib/mp.h \
+	$(POWER_MODEL)
+tests_live_power_power_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_power_power_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
+tests_live_power_power_LDADD = libttfail.la

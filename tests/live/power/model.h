@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a directory tree would be left after a loss of power.
+ *
+ * The calls of wraps.c tell the model what the process does to files and names under one
+ * directory.  For each file it keeps the bytes that a disk would hold: those of the last sync,
+ * and pages that were written back since by chance.  For each directory it keeps the names of
+ * its last sync and every operation on names since.  At any place an image can be made of it:
+ * any subset of the pages that differ, the old or the new size, any subset of the operations
+ * on names, in order; a rename is one operation.  That is more than any file system allows
+ * itself, and all that POSIX promises; but for one thing: a size that a write made larger never
+ * covers bytes of it that were not written (so ext4, XFS and btrfs; not so a size that
+ * fallocate or ftruncate set).
+ *
+ * Invariant: the model never changes a file of the tree; what it draws comes from one seed. */
+#ifndef TEST_POWER_MODEL_H
+#define TEST_POWER_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What is under root now is on disk.  One model a process. */
+void model_start(const char *root, uint64_t seed);
+
+/* Called at the places where the power may fail, with all other calls kept waiting.  It may
+ * call model_image(). */
+typedef void model_place_fn(void *ctx, const char *place, unsigned times_seen);
+void model_on_place(model_place_fn *fn, void *ctx);
+
+/* A place: before and after each call, at each failpoint, and where a test wants one. */
+void model_place(const char *name);
+
+/* Make dest, a directory that is not there yet, what might be left if the power failed now. */
+void model_image(const char *dest);
+
+/* A number below n from the model's seed. */
+uint64_t model_random(uint64_t n);
+
+/* ---- for wraps.c ---- */
+
+/* false: not to be recorded (no model, or the model's own call). */
+bool model_enter(const char *call);
+void model_leave(const char *call);
+void model_opened(int fd, int dirfd, const char *path);
+void model_synced(int fd);
+/* A write that may make the file longer: told before it, and after it when it worked. */
+size_t model_size(int fd);
+void model_appended(int fd, size_t size_before, size_t from, size_t to);
+void model_linked(int dirfd, const char *path);
+void model_unlinked(int dirfd, const char *path);
+/* Told before the call, which may take to's name from another file, whether it will work is
+ * not known yet: the handle goes to model_renamed() when it did, to nothing when not. */
+struct model_name {
+	int dir; /* -1: not under root */
+	int inode;
+	char name[256];
+};
+struct model_name model_find(int dirfd, const char *path);
+void model_renamed(const struct model_name *from, int dirfd, const char *to);
+
+/* What /proc/sys/kernel/random/boot_id gives instead: another one after each loss. */
+void model_boot(const char *path_of_boot_id);
+const char *model_boot_path(void);
+
+#endif
