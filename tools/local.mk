@@ -20,7 +20,9 @@ ticktail_SOURCES = \
 	tools/cmd_read.c \
 	tools/cmd_resize.c \
 	tools/cmd_seal.c \
+	tools/cmd_status.c \
 	tools/cmd_tail.c \
+	tools/cmd_top.c \
 	tools/cmd_update.c \
 	tools/cmd_verify.c \
 	tools/cmd_versions.c \
@@ -35,6 +37,7 @@ ticktail_SOURCES = \
 	tools/commands.h \
 	tools/convert.c tools/convert.h \
 	tools/descr.c tools/descr.h \
+	tools/human.c \
 	tools/input.c tools/input.h \
 	tools/json_doc.c tools/json_doc.h \
 	tools/live.c tools/live.h \
@@ -51,6 +54,10 @@ ticktail_SOURCES = \
 	tools/source.c tools/source.h \
 	tools/source_archive.c \
 	tools/spool.c tools/spool.h \
+	tools/status.h \
+	tools/status_json.c \
+	tools/status_metrics.c \
+	tools/status_text.c \
 	tools/tail.c tools/tail.h \
 	tools/tail_file.c \
 	tools/tail_ring.c \

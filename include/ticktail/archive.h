@@ -154,6 +154,25 @@ TT_API int tt_archive_accepts(const struct tt_dtype *dtype, struct tt_error *err
 /* Every invariant of the layout and every digest; as tt_file_verify(). */
 TT_API int tt_archive_verify(const char *path, tt_damage_fn *fn, void *ctx,
 			     uint64_t *found_out, struct tt_error *err);
+enum tt_archive_journal {
+	TT_JOURNAL_NONE,
+	TT_JOURNAL_FINISHED, /* the commit is in the archive; the file only waits to go */
+	TT_JOURNAL_PENDING, /* whole: who opens the archive completes it, or reads through it */
+	TT_JOURNAL_STALE, /* another program changed the archive meanwhile: it is lost */
+	TT_JOURNAL_DAMAGED,
+};
+struct tt_archive_state {
+	uint64_t bytes;		    /* length of the file */
+	uint64_t fs_bytes, fs_free; /* of its file system; 0, 0: not known */
+	bool writing; /* a run holds the lock; what it has not committed is not there */
+	int64_t writer_pid; /* 0: none, or not known */
+	enum tt_archive_journal journal;
+	uint64_t journal_bytes;
+};
+/* A look for those who watch: opens nothing, waits for nobody, mends nothing. */
+TT_API int tt_archive_look(const char *path, struct tt_archive_state *out,
+			   struct tt_error *err);
+
 /* A consistent copy. */
 TT_API int tt_archive_backup(const char *path, const char *dest, struct tt_error *err);
 

@@ -96,12 +96,17 @@ static pid_t flock_holder(int fd)
 	return pid;
 }
 
-int tti_fail_busy(struct tt_error *err, const char *path, int fd)
+pid_t tti_run_pid(int fd)
 {
 	pid_t pid = tti_lock_get_pid(fd);
 
-	if (pid == 0)
-		pid = flock_holder(fd);
+	return pid ? pid : flock_holder(fd);
+}
+
+int tti_fail_busy(struct tt_error *err, const char *path, int fd)
+{
+	pid_t pid = tti_run_pid(fd);
+
 	if (pid == getpid())
 		return tti_fail(err, TT_E_BUSY, "%s: being written by this process",
 				path);

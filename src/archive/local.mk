@@ -12,6 +12,7 @@ libttarchive_la_SOURCES += \
 	src/archive/io_threads.c \
 	src/archive/io_uring.c \
 	src/archive/journal.c src/archive/journal.h \
+	src/archive/look.c \
 	src/archive/lzf.c src/archive/lzf.h \
 	src/archive/newfile.c src/archive/newfile.h \
 	src/archive/overlay.c src/archive/overlay.h \

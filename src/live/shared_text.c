@@ -4,7 +4,6 @@
 #include "live/shared_text.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include "format/text.h"
 
@@ -62,6 +61,7 @@ static bool is_shown(uint32_t code)
 
 void tti_show_text(char *out, const char *text)
 {
+	static const char hex[] = "0123456789abcdef";
 	size_t n = strlen(text), at = 0;
 
 	while (at < n) {
@@ -73,8 +73,12 @@ void tti_show_text(char *out, const char *text)
 			out += len;
 			at += len;
 		} else {
-			out += snprintf(out, sizeof("\\x00"), "\\x%02x",
-					(unsigned char)text[at++]);
+			unsigned char byte = (unsigned char)text[at++];
+
+			*out++ = '\\';
+			*out++ = 'x';
+			*out++ = hex[byte >> 4];
+			*out++ = hex[byte & 15];
 		}
 	}
 	*out = '\0';

@@ -11,6 +11,7 @@ CLI_TESTS = \
 	tests/cli/prune.t \
 	tests/cli/read.t \
 	tests/cli/roundtrip.t \
+	tests/cli/status.t \
 	tests/cli/tail.t
 TESTS += $(CLI_TESTS)
-EXTRA_DIST += $(CLI_TESTS) tests/cli/roundtrip.py
+EXTRA_DIST += $(CLI_TESTS) tests/cli/roundtrip.py tests/cli/status.py
