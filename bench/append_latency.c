@@ -90,7 +90,7 @@ struct test {
 	enum how how;
 	uint64_t count; /* rows a step */
 	bool ring, clean;
-	int64_t wake_us; /* of a ring; a file wakes nobody but with TT_WAKE_EACH */
+	int64_t wake_us;
 	double goal;
 };
 
@@ -238,18 +238,15 @@ static void make(struct place *place, const struct test *test)
 
 static void prepare_file(struct place *place)
 {
-	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_error err;
 
 	tt_file_close(place->file);
 	if (tt_file_clear(place->path, &err) < 0)
 		bench_die("%s", err.text);
-	opts.access = TT_WRITE;
-	opts.clean_rows = place->test->clean;
-	opts.wake_never = place->test->wake_us != TT_WAKE_EACH;
-	if (tt_file_open(&place->file, place->path, &opts, &err) < 0)
-		bench_die("%s", err.text);
+	place->file =
+		bench_file_writer(place->path, place->test->wake_us, place->test->clean);
 	place->rows = tt_file_reserve(place->file, place->steps * place->test->count);
+	bench_pin_others(BENCH_READER);
 }
 
 static void prepare(struct place *place)
@@ -364,6 +361,8 @@ int main(int argc, char **argv)
 		  TT_WAKE_NEVER, 1.25 },
 		{ "file reserve and publish of 16", &tick_batch, RESERVE, 16, false,
 		  false, TT_WAKE_NEVER, 1.25 },
+		{ "file append, default policy", tick, APPEND, 1, false, false, 250,
+		  1.5 },
 		{ "file append, wake each", tick, APPEND, 1, false, false, TT_WAKE_EACH,
 		  0 },
 		{ "ring append, wake never", tick, APPEND, 1, true, false, TT_WAKE_NEVER,

@@ -37,33 +37,33 @@ static uint64_t file_read_back(const char *path, int64_t *last_out)
 	return count;
 }
 
-static struct tt_file *make_file(const char *path, bool wake_never)
+static struct tt_file *make_file(const char *path, int64_t wake_us)
 {
 	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
-	struct tt_file_open_opts access = TT_FILE_OPEN_OPTS_INIT;
 	struct tt_dtype *dtype = bench_dtype(BENCH_TICK, true);
-	struct tt_file *file;
 	struct tt_error err;
 
 	opts.capacity = OURS_ROWS;
-	access.access = TT_WRITE;
-	access.wake_never = wake_never;
 	unlink(path);
-	if (tt_file_create(path, dtype, &opts, &err) < 0 ||
-	    tt_file_open(&file, path, &access, &err) < 0)
+	if (tt_file_create(path, dtype, &opts, &err) < 0)
 		bench_die("%s", err.text);
 	tt_dtype_unref(dtype);
-	return file;
+	return bench_file_writer(path, wake_us, false);
 }
 
 static void *file_open(const char *path)
 {
-	return make_file(path, true);
+	return make_file(path, TT_WAKE_NEVER);
+}
+
+static void *file_open_default(const char *path)
+{
+	return make_file(path, 250);
 }
 
 static void *file_open_waking(const char *path)
 {
-	return make_file(path, false);
+	return make_file(path, TT_WAKE_EACH);
 }
 
 static void file_append(void *store, const struct bench_tick *row, uint64_t count)
@@ -120,6 +120,8 @@ static uint64_t ring_read_back(const char *path, int64_t *last_out)
 
 static const struct peer ours_file = { "file, nobody sleeps", file_open, file_append,
 				       file_close, file_read_back };
+static const struct peer ours_default = { "file, default policy", file_open_default,
+					  file_append, file_close, file_read_back };
 static const struct peer ours_waking = { "file, each append wakes", file_open_waking,
 					 file_append, file_close, file_read_back };
 static const struct peer ours_ring = { "ring, default policy", ring_open, ring_append,
@@ -128,8 +130,8 @@ static const struct peer ours_ring = { "ring, default policy", ring_open, ring_a
 /* ---- A second process that reads ---- */
 
 static const struct peer *const all[] = {
-	&peer_lmdb, &peer_sqlite, &peer_hdf5, &peer_hdf5_swmr,
-	&ours_file, &ours_waking, &ours_ring,
+	&peer_lmdb, &peer_sqlite,  &peer_hdf5,	 &peer_hdf5_swmr,
+	&ours_file, &ours_default, &ours_waking, &ours_ring,
 };
 
 static int read_for_others(void)
@@ -322,10 +324,11 @@ static bool has_npyt(void)
 
 /* ---- All ---- */
 
-enum { FILE_READY, FILE_FRESH, FILE_WAKING, RING, OURS };
+enum { FILE_READY, FILE_FRESH, FILE_DEFAULT, FILE_WAKING, RING, OURS };
 static struct side ours[OURS] = {
 	[FILE_READY] = { &ours_file, 1, true, { 0 }, 0 },
 	[FILE_FRESH] = { &ours_file, 1, false, { 0 }, 0 },
+	[FILE_DEFAULT] = { &ours_default, 1, false, { 0 }, 0 },
 	[FILE_WAKING] = { &ours_waking, 1, true, { 0 }, 0 },
 	[RING] = { &ours_ring, 1, false, { 0 }, 0 },
 };

@@ -257,13 +257,22 @@ void bench_make_ring(const struct bench_ring *ring)
 	tt_dtype_unref(dtype);
 }
 
-bool bench_has_helper(void)
+struct tt_file *bench_file_writer(const char *path, int64_t wake_us, bool clean_rows)
 {
-#ifdef TT_RING_WRITER_HAS_HELPER
-	return true;
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	struct tt_file *file;
+	struct tt_error err;
+
+	opts.access = TT_WRITE;
+	opts.clean_rows = clean_rows;
+#ifdef TT_WAKE_DEFAULT
+	opts.wake_us = wake_us;
 #else
-	return false;
+	opts.wake_never = wake_us == TT_WAKE_NEVER;
 #endif
+	if (tt_file_open(&file, path, &opts, &err) < 0)
+		bench_die("%s", err.text);
+	return file;
 }
 
 struct tt_ring_writer *bench_ring_writer(const char *path, int64_t wake_us,
@@ -275,7 +284,7 @@ struct tt_ring_writer *bench_ring_writer(const char *path, int64_t wake_us,
 
 	opts.wake_us = wake_us;
 	opts.sync_ms = sync_ms;
-#ifdef TT_RING_WRITER_HAS_HELPER
+#ifdef TT_WAKE_DEFAULT
 	opts.no_helper = no_helper;
 #else
 	(void)no_helper;

@@ -154,8 +154,7 @@ struct bench_ring {
 void bench_make_ring(const struct bench_ring *ring);
 struct tt_ring_writer *bench_ring_writer(const char *path, int64_t wake_us,
 					 int64_t sync_ms, bool no_helper);
-/* Whether the library can do without its threads, and with. */
-bool bench_has_helper(void);
+struct tt_file *bench_file_writer(const char *path, int64_t wake_us, bool clean_rows);
 /* Remove what left the queue, but the newest spare files of it. */
 void bench_prune(const char *path, size_t spare);
 /* Populate the pages of [place, place + bytes) for writing. */
