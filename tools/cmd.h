@@ -18,7 +18,9 @@ enum { CLI_EXIT_DONE = 0, CLI_EXIT_FAILED = 1, CLI_EXIT_USAGE = 2, CLI_EXIT_DAMA
 struct cli_option {
 	char letter; /* '\0': no short form */
 	const char *name;
-	const char *arg; /* what --help calls the value; NULL: a flag */
+	/* what --help calls the value; NULL: a flag; "[=NAME]": may be left out, and is then
+	 * "" */
+	const char *arg;
 	const char *help;
 };
 

@@ -20,6 +20,7 @@ static const struct cli_option options[] = {
 	{ 0, "fields", "a,b", "only these fields, in this order" },
 	{ 0, "format", "F", "csv, jsonl or raw; npy without -f" },
 	{ 0, "queued", NULL, "of a ring only the files in the queue" },
+	{ 0, "register", "[=NAME]", "be seen by status, under NAME (ticktail)" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -105,6 +106,7 @@ static int read_options(struct cli_tail *tail)
 	tail->from_start = cli_opt_given(ctx, "from-start");
 	tail->queued = cli_opt_given(ctx, "queued");
 	tail->resume = cli_opt_text(ctx, "resume");
+	tail->name = cli_opt_text(ctx, "register");
 	tail->fields = cli_opt_text(ctx, "fields");
 	if (tail->format == CLI_NPY && tail->follow)
 		return cli_usage(ctx, "npy needs the number of rows first: not with -f");

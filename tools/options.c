@@ -36,6 +36,11 @@ static const struct cli_option *find_short(const struct cli_option *table, char 
 
 /* ---- Help ---- */
 
+static bool may_be_left_out(const struct cli_option *option)
+{
+	return option->arg && option->arg[0] == '[';
+}
+
 void cli_help_option(struct cli_out *out, const struct cli_option *option)
 {
 	char left[64];
@@ -47,7 +52,8 @@ void cli_help_option(struct cli_out *out, const struct cli_option *option)
 	else
 		n = snprintf(left, sizeof(left), "      --%s", option->name);
 	if (option->arg)
-		snprintf(left + n, sizeof(left) - (size_t)n, " %s", option->arg);
+		snprintf(left + n, sizeof(left) - (size_t)n, "%s%s",
+			 may_be_left_out(option) ? "" : " ", option->arg);
 	if (strlen(left) < 30)
 		cli_out_printf(out, "%-30s %s\n", left, option->help);
 	else
@@ -149,7 +155,7 @@ static bool read_long(struct scan *scan, const char *text, int *status)
 		return false;
 	}
 	if (option->arg) {
-		value = equals ? equals + 1 : NULL;
+		value = equals ? equals + 1 : may_be_left_out(option) ? "" : NULL;
 		if (!value && scan->at < scan->count)
 			value = scan->args[scan->at++];
 		if (!value) {

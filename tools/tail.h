@@ -27,6 +27,7 @@ struct cli_tail {
 	uint64_t lines;
 	bool follow, from_start, queued;
 	const char *resume;
+	const char *name; /* to be seen by; "": the program's; NULL: not to be seen */
 	enum tt_wait wait;
 	int64_t timeout_ns; /* -1: none */
 	const char *fields;

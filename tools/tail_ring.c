@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tail of a ring, across its files. */
 #include <errno.h>
-#include <ticktail/ring.h>
+#include <ticktail/status.h>
 
 #include "progress.h"
 #include "tail.h"
@@ -30,6 +30,9 @@ static int open_ring(struct tailed *t)
 			       ? CLI_TAIL_AGAIN
 			       : cli_fail_error(tail->ctx, &err);
 	t->looked_ns = cli_now_ns();
+	if (tail->name &&
+	    tt_ring_reader_register(t->reader, *tail->name ? tail->name : NULL, &err) < 0)
+		cli_note(tail->ctx, "not seen by status: %s", err.text);
 	return cli_tail_type(tail, tt_ring_reader_dtype(t->reader),
 			     tt_ring_reader_row_rank(t->reader),
 			     tt_ring_reader_row_shape(t->reader));

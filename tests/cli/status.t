@@ -57,6 +57,29 @@ fi
 exits 0 "--max-age passes a running feed" "$ticktail" status r --max-age 3600
 exits 2 "json or prometheus" "$ticktail" status r --json --prometheus
 
+# readers that want to be seen
+"$ticktail" tail r -f --from-start --register=desk >tail.out 2>tail.words &
+reader=$!
+desk_reads() { [ "$(json 'd["readers"][0]["lag_rows"]')" = 0 ]; }
+wait_for 20 desk_reads || not_ok "a reader is seen" "$(cat r.json tail.words)"
+is "reader" "$(json '[[x["name"], x["pid"], x["alive"], x["lost"], x["lag_s"], x["position"]["row"]] for x in d["readers"]]')" \
+	"[[\"desk\", $reader, true, 0, 0, 44]]"
+kill -STOP $reader
+seq 301 400 | sed 's/$/,1.5/' >&9
+wait_for 20 has_rows 400
+is "a stopped reader's lag is exact" "$(json 'd["readers"][0]["lag_rows"]' 'd["readers"][0]["lag_s"] > 0')" "100 true"
+is "in metrics" "$(metric reader_lag_rows) $(metric reader_alive)" "100 1"
+is "in words" "$(line '  desk' | sed 's/, .*//')" "pid $reader  100 rows behind"
+kill -KILL $reader
+wait $reader 2>/dev/null
+reader=
+is "a dead one is told" "$(json 'd["readers"][0]["alive"]'):$(metric reader_alive)" "false:0"
+"$ticktail" tail r -n 1 --register=desk >/dev/null
+is "its name coming back takes its place, and leaves it" "$(json 'd["readers"]')" "[]"
+exits 0 "a name that cannot be shown is said" "$ticktail" tail r -n 1 "--register=$(printf 'a\033b')"
+grep -q 'not seen by status' .out && ok "and it reads on" || not_ok "and it reads on" "$(cat .out)"
+exits 0 "without a name" "$ticktail" tail r -n 1 --register
+
 # the feed is killed: loud in each form
 kill -9 $feeder
 wait $feeder 2>/dev/null
@@ -73,7 +96,7 @@ is "saying why" "$(grep ^ticktail: .out)" "ticktail: status: r: no process write
 
 # lines of top
 "$ticktail" top r --count 3 --interval 0.02 >top.out
-is "top prints a line a look elsewhere" "$(grep -c ' stopped  rows 300  ' top.out)" 3
+is "top prints a line a look elsewhere" "$(grep -c ' stopped  rows 400  ' top.out)" 3
 is "and no escapes" "$(tr -d '\n' <top.out | grep -c "$(printf '\033')")" 0
 "$ticktail" top r --interval 0.02 >top.out 2>&1 &
 reader=$!
@@ -101,7 +124,7 @@ rm foreign/.ticktail
 "$ticktail" status foreign --json --sample 0 >f.json
 is "without a settings file" "$(look json f.json 'd["state"]' 'd["writer_alive"]' 'd["writer_pid"]' 'd["rows"]' \
 	'd["rows_total"]' 'd["counters"]' 'd["readers"]' 'd["sync"]["unsynced_rows"]' 'd["last_error"]' 'd["foreign"]')" \
-	'"unknown" null null 300 null null null null null true'
+	'"unknown" null null 400 null null null null null true'
 exits 0 "in words" "$ticktail" status foreign --sample 0
 "$ticktail" status foreign --prometheus >f.prom
 is "unknown figures have no sample" "$(look metrics f.prom | grep -cE 'total|writer_alive|bucket')" 0
@@ -111,7 +134,7 @@ exits 1 "how old nobody knows: --max-age" "$ticktail" status foreign --max-age 0
 cp -r r damaged
 dd if=/dev/zero of=damaged/.ticktail bs=4096 count=1 conv=notrunc 2>/dev/null
 exits 3 "a damaged settings file is damage" "$ticktail" status damaged --sample 0
-grep -q 'rows  *300 on disk' .out && grep -q 'settings file is damaged' .out &&
+grep -q 'rows  *400 on disk' .out && grep -q 'settings file is damaged' .out &&
 	ok "said beside what is known" || not_ok "said beside what is known" "$(cat .out)"
 printf '\002\0\0\0\0\0\0\0\001\0\0\0\0\0\0\0' >damaged/.lock
 exits 3 "a damaged manifest" "$ticktail" status damaged

@@ -31,7 +31,7 @@ while read -r command; do
 		grep -qE -e "Fl -$option( |\$)" "$work/section" || absent="$absent --$option"
 	done <"$work/options"
 	while read -r option; do
-		grep -qE -e "--$option( |\$)" "$work/help" || absent="$absent --$option(help)"
+		grep -qE -e "--$option([ []|\$)" "$work/help" || absent="$absent --$option(help)"
 	done <"$work/options"
 	is "$command: every option is in the man page" "$absent" ""
 	unknown=
