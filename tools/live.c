@@ -40,7 +40,9 @@ static int open_file(struct cli_live *live)
 	struct tt_error err;
 
 	opts.access = TT_WRITE;
-	opts.wake_never = live->opts.wake_us == TT_WAKE_NEVER;
+	opts.wake_us = live->opts.wake_us;
+	opts.sync_ms = live->opts.sync_ms == INT64_MIN ? TT_SYNC_NONE
+						       : live->opts.sync_ms;
 	if (tt_file_open(&live->file, live->path, &opts, &err) < 0 ||
 	    tt_file_info(live->file, &info, &err) < 0 ||
 	    cli_rowtype_init(&live->type, info.dtype, info.row_rank, info.row_shape,

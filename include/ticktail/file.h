@@ -71,18 +71,33 @@ struct tt_file_create_opts {
 TT_API int tt_file_create(const char *path, const struct tt_dtype *dtype,
 			  const struct tt_file_create_opts *opts, struct tt_error *err);
 
+/* When rows are made durable: never by themselves, in each append, every so many ms. */
+#define TT_SYNC_NONE (-1)
+#define TT_SYNC_EACH 0
+#define TT_SYNC_DEFAULT 1000
+/* When sleeping readers are woken: by each append, never, every so many us. */
+#define TT_WAKE_EACH 0
+#define TT_WAKE_NEVER (-1)
+#define TT_WAKE_DEFAULT 250
+
 struct tt_file_open_opts {
 	size_t struct_size;
 	enum tt_access access;
 	bool clean_rows; /* the caller promises that struct padding is zero already */
 	bool plain; /* TT_READ: accept a plain .npy file: rows 0..capacity are valid */
-	bool wake_never; /* do not wake sleeping readers at each append */
 	bool in_ring;  /* allow a write to a file that belongs to a ring (update only) */
 	bool by_pread; /* do not map the rows: for files that others may cut short */
+	/* TT_WRITE; the words and the threads of struct tt_ring_writer_opts.  The threads start
+	 * with the first append. */
+	bool no_helper;
+	int64_t sync_ms; /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
+	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
+	int helper_cpu, helper_nice;
 };
 #define TT_FILE_OPEN_OPTS_INIT \
 	{ \
-		.struct_size = sizeof(struct tt_file_open_opts) \
+		.struct_size = sizeof(struct tt_file_open_opts), \
+		.sync_ms = TT_SYNC_NONE, .wake_us = TT_WAKE_DEFAULT, .helper_cpu = -1 \
 	}
 
 /* opts NULL: read.  On failure *out is NULL.
@@ -90,7 +105,9 @@ struct tt_file_open_opts {
  * (a plain file opened for writing: adopt it), negated errno. */
 TT_API int tt_file_open(struct tt_file **out, const char *path,
 			const struct tt_file_open_opts *opts, struct tt_error *err);
-TT_API void tt_file_close(struct tt_file *file); /* accepts NULL */
+/* Accepts NULL.  With a sync policy rows that are not on disk go there; an error says that they
+ * may not be.  Closed in any case. */
+TT_API int tt_file_close(struct tt_file *file);
 /* Words on what opening for writing repaired after a dead writer, "" for nothing. */
 TT_API const char *tt_file_repaired(const struct tt_file *file);
 
@@ -115,9 +132,9 @@ TT_API uint64_t tt_file_size(const struct tt_file *file);
 /* Rows that still fit. */
 TT_API uint64_t tt_file_room(const struct tt_file *file);
 
-/* Append all count rows, or none: TT_E_FULL.  Hot path: no lock, no allocation, and no system
- * call but the wake-up of sleeping readers, beside which the coarse clock is read.  With
- * wake_never there is neither; the clock is then read at every 256th call. */
+/* Append all count rows, or none: TT_E_FULL.  Hot path: a copy, a store and a look at one word:
+ * no lock, no allocation, no clock, no system call, but with wake or sync each and without
+ * helper.  A code of a failed sync each: the rows are in, but may not be on disk. */
 TT_API int tt_file_append(struct tt_file *file, const void *rows, uint64_t count);
 
 /* Room for count rows in the file itself, to be filled by the caller; NULL when they do not
@@ -129,7 +146,8 @@ TT_API int tt_file_publish(struct tt_file *file, uint64_t count);
 /* Overwrite published rows [index, index + count); bumps update_timestamp. */
 TT_API int tt_file_update(struct tt_file *file, uint64_t index, const void *rows,
 			  uint64_t count, struct tt_error *err);
-/* fdatasync. */
+/* fdatasync.  Also an error that a timed one met since, and again from then on: what the kernel
+ * could not write it does not try again. */
 TT_API int tt_file_sync(struct tt_file *file, struct tt_error *err);
 
 /* Views of published rows.  Counts are cut to what there is; TT_E_RANGE when index lies past

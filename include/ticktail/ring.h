@@ -23,10 +23,6 @@
 extern "C" {
 #endif
 
-#define TT_SYNC_NONE (-1)
-#define TT_SYNC_EACH 0
-#define TT_SYNC_DEFAULT 1000
-
 struct tt_ring_opts {
 	size_t struct_size;
 	uint64_t capacity; /* rows a file */
@@ -91,21 +87,30 @@ TT_API void tt_ring_info_free(struct tt_ring_info *info); /* accepts an empty on
 
 struct tt_ring_writer;
 
-#define TT_WAKE_EACH 0
-#define TT_WAKE_NEVER (-1)
+/* Two threads a process serve all its writers: one wakes sleeping readers and watches, the
+ * other does what may take long: pages faulted in ahead, the next file made before it is
+ * needed, timed syncs, rolls that are asked for or due while no row comes.  They start with
+ * the first writer that wants them and end with the last.  Late or without them everything is
+ * right, appends take longer, and what was to happen in time happens at the next append or
+ * tt_ring_writer_idle(). */
 struct tt_ring_writer_opts {
 	size_t struct_size;
 	int64_t sync_ms; /* INT64_MIN: as stored in the ring */
-	/* TT_WAKE_EACH, TT_WAKE_NEVER or a period; without a helper thread a period means each
-	 * publish, so that no row waits for the next one */
+	/* sleeping readers are woken TT_WAKE_EACH append, TT_WAKE_NEVER, or so many us after
+	 * rows came, at most; without helper a period means each */
 	int64_t wake_us;
 	bool clean_rows; /* struct padding is zero already */
 	bool force_network_fs;
+	bool no_helper; /* no thread for this writer */
+	/* of the first writer that starts the threads: their processor, -1 for any of the
+	 * process's but the one that the caller is pinned to, and their nice value */
+	int helper_cpu;
+	int helper_nice;
 };
 #define TT_RING_WRITER_OPTS_INIT \
 	{ \
 		.struct_size = sizeof(struct tt_ring_writer_opts), .sync_ms = INT64_MIN, \
-		.wake_us = 250 \
+		.wake_us = TT_WAKE_DEFAULT, .helper_cpu = -1 \
 	}
 
 /* Take the writer lock and finish what a dead writer left half done; what was repaired can be
@@ -113,13 +118,17 @@ struct tt_ring_writer_opts {
 TT_API int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			       const struct tt_ring_writer_opts *opts,
 			       struct tt_error *err);
-TT_API void tt_ring_writer_close(struct tt_ring_writer *writer);
+/* Accepts NULL.  An error that is not TT_OK: rows may not be on disk (a sync of the helper's, or
+ * the last one, failed).  Closed in any case. */
+TT_API int tt_ring_writer_close(struct tt_ring_writer *writer);
 /* Words on what the open repaired, "" for nothing. */
 TT_API const char *tt_ring_writer_repaired(const struct tt_ring_writer *writer);
 TT_API const struct tt_dtype *tt_ring_writer_dtype(const struct tt_ring_writer *writer);
 TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
 
-/* Append count rows across files.  On an error (a roll that failed: -ENOSPC, ...) the rows
+/* Append count rows across files.  Hot path: a look at one word, a copy, a store: no lock, no
+ * allocation, no clock, no system call, but at a roll, with wake or sync each, and without
+ * helper.  On an error (a roll that failed: -ENOSPC, ...) the rows
  * published before it stay; *done_out (may be NULL) counts those of this call.  The writer can
  * go on after the cause is gone. */
 TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
@@ -131,11 +140,13 @@ TT_API void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count,
 TT_API int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count);
 /* Seal: start a new file now; nothing to do when the newest is empty. */
 TT_API int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err);
+/* All rows so far to disk.  Also an error that the helper met since the last call, and again
+ * for as long as rows of a file are concerned whose fdatasync failed. */
 TT_API int tt_ring_sync(struct tt_ring_writer *writer, struct tt_error *err);
 /* Position after the last row. */
 TT_API struct tt_pos tt_ring_writer_pos(const struct tt_ring_writer *writer);
-/* What must happen in time when no row comes: answer seal requests, timed sync and roll.
- * Call it about every 100 ms from the writer's thread when idle. */
+/* What must happen in time when no row comes: answer seal requests, timed sync and roll.  The
+ * helper does it; a writer without one calls this about every 100 ms from its thread. */
 TT_API int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err);
 
 /* ---- Reading ---- */

@@ -4,6 +4,7 @@
 #define TTI_COMPILER_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TTI_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define TTI_CLEANUP(fn) __attribute__((cleanup(fn)))
@@ -25,6 +26,15 @@ static inline void *tti_steal_ptr(void *p)
 
 	*(void **)p = NULL;
 	return taken;
+}
+
+/* Zeroed memory that begins at a cache line; free() takes it. */
+static inline void *tti_calloc_lines(size_t bytes)
+{
+	size_t rounded = (bytes + 63) / 64 * 64;
+	void *memory = aligned_alloc(64, rounded);
+
+	return memory ? memset(memory, 0, rounded) : NULL;
 }
 
 #endif

@@ -29,6 +29,16 @@ static inline uint64_t tti_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static inline int64_t tti_max_i64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t tti_min_i64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* n rounded up to a multiple of the power of two align; the caller excludes overflow. */
 static inline uint64_t tti_round_up(uint64_t n, uint64_t align)
 {

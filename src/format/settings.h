@@ -87,6 +87,7 @@ struct tti_settings {
 #define TTI_SETTINGS_EXACT 2u /* capacity was not rounded up for an aligned tail */
 #define TTI_SETTINGS_FLAGS (TTI_SETTINGS_BATCHES_WHOLE | TTI_SETTINGS_EXACT)
 #define TTI_SYNC_MS_MAX 86400000
+#define TTI_WAKE_US_MAX 1000000
 
 /* The words.  Words of different writers, and the one that readers poll, are 128 bytes apart. */
 struct tti_words {

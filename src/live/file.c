@@ -15,6 +15,8 @@
 #include "base/lock.h"
 #include "base/num.h"
 #include "format/manifest.h"
+#include "format/settings.h"
+#include "live/futex.h"
 
 #define WRITER_NAME ".writer" /* of a ring; its lock is the right to write there */
 
@@ -163,6 +165,17 @@ static void drop_leftover_copy(const struct tt_file *file)
 		unlinkat(file->place.dirfd, name, 0);
 }
 
+static int check_range(const struct tt_file *file, struct tt_error *err)
+{
+	if (file->sync_ms < TT_SYNC_NONE || file->sync_ms > TTI_SYNC_MS_MAX)
+		return tti_fail(err, TT_E_RANGE, "%s: sync %" PRId64 " ms: -1, or 0 to %d",
+				file->place.path, file->sync_ms, TTI_SYNC_MS_MAX);
+	if (file->wake_us < TT_WAKE_NEVER || file->wake_us > TTI_WAKE_US_MAX)
+		return tti_fail(err, TT_E_RANGE, "%s: wake %" PRId64 " us: -1, or 0 to %d",
+				file->place.path, file->wake_us, TTI_WAKE_US_MAX);
+	return TT_OK;
+}
+
 static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts *opts,
 			    struct tt_error *err)
 {
@@ -176,6 +189,12 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 		return tti_fail(err, TT_E_MISUSE,
 				"%s: by_pread and plain are for reading",
 				file->place.path);
+	rc = check_range(file, err);
+	if (rc < 0)
+		return rc;
+	rc = tti_file_init_duty(file);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, file->place.path, NULL);
 	if (file->place.in_ring)
 		rc = opts->in_ring ? lock_ring(file, err)
 				   : tti_place_refuse_ring(&file->place, "a write", err);
@@ -189,6 +208,8 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 	if (rc < 0)
 		return rc;
 	fd = -1; /* the live file's now */
+	tti_live_choose_copy(&file->live, file->clean_rows);
+	file->live.limit = file->live.end;
 	rc = tti_fork_guard_add(&file->guard, &file->live.fd);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, file->place.path,
@@ -223,6 +244,15 @@ static struct tt_file_open_opts read_opts(const struct tt_file_open_opts *opts)
 	return mine;
 }
 
+static void take_writing(struct tt_file *file, const struct tt_file_open_opts *opts)
+{
+	file->no_helper = opts->no_helper;
+	file->wake_us = opts->wake_us;
+	file->sync_ms = opts->sync_ms;
+	file->crew_opts.cpu = opts->helper_cpu;
+	file->crew_opts.nice = opts->helper_nice;
+}
+
 int tt_file_open(struct tt_file **out, const char *path,
 		 const struct tt_file_open_opts *opts, struct tt_error *err)
 {
@@ -233,12 +263,12 @@ int tt_file_open(struct tt_file **out, const char *path,
 	int rc;
 
 	*out = NULL;
-	file = calloc(1, sizeof(*file));
+	file = tti_calloc_lines(sizeof(*file));
 	if (!file)
 		return tti_fail_sys(err, -ENOMEM, path, NULL);
 	file->live.fd = file->ring_fd = file->place.dirfd = -1;
 	file->clean_rows = mine.clean_rows;
-	file->wake_never = mine.wake_never;
+	take_writing(file, &mine);
 	rc = tti_place_open(&file->place, path, writing, err);
 	if (rc == TT_OK)
 		rc = writing ? open_for_writing(file, &mine, err)
@@ -256,23 +286,44 @@ int tt_file_open(struct tt_file **out, const char *path,
 int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
 		      struct tt_error *err)
 {
-	const struct tt_file_open_opts opts = { .struct_size = sizeof(opts),
-						.access = TT_WRITE };
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
 	tti_auto_place place = TTI_PLACE_EMPTY;
 	int rc = tti_place_open(&place, path, true, err);
 
+	opts.access = TT_WRITE;
+	opts.wake_us = TT_WAKE_NEVER; /* the operation wakes when it is done */
+	opts.no_helper = true;
 	*out = NULL;
 	if (rc == TT_OK)
 		rc = tti_place_refuse_ring(&place, what, err);
 	return rc < 0 ? rc : tt_file_open(out, path, &opts, err);
 }
 
-void tt_file_close(struct tt_file *file)
+/* What is not on disk by the policy goes there. */
+static int settle(struct tt_file *file)
 {
+	bool dirty = file->begun &&
+		     file->live.end != atomic_load_explicit(&file->synced_end,
+							    memory_order_relaxed);
+	int rc = TT_OK;
+
+	tti_file_leave(file);
+	if (file->sync_ms != TT_SYNC_NONE && (dirty || file->lost))
+		rc = tt_file_sync(file, NULL);
+	tti_live_stamp(&file->live);
+	if (dirty && file->wake_us != TT_WAKE_NEVER && file->live.tail)
+		tti_futex_wake(tti_end_futex(file->live.tail));
+	return rc;
+}
+
+int tt_file_close(struct tt_file *file)
+{
+	int rc = TT_OK;
+
 	if (!file)
-		return;
+		return TT_OK;
 	if (file->appendable && file->live.fd >= 0)
-		tti_live_stamp(&file->live);
+		rc = settle(file);
 	tti_fork_guard_remove(&file->guard);
 	tti_live_close(&file->live);
 	tti_fork_guard_remove(&file->ring_guard);
@@ -281,7 +332,9 @@ void tt_file_close(struct tt_file *file)
 		tti_map_close(&file->old_maps[i]);
 	free(file->old_maps);
 	tti_place_close(&file->place);
+	tti_duty_fini(&file->duty);
 	free(file);
+	return rc;
 }
 
 const char *tt_file_repaired(const struct tt_file *file)

@@ -10,17 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "live/fork_guard.h"
+#include "live/helper.h"
 #include "live/live_file.h"
 #include "live/place.h"
 #include "ticktail/file.h"
 
 struct tt_file {
-	struct tti_live live;
+	struct tti_live live; /* first: appends touch its first lines and duty */
+	struct tti_duty duty; /* initialised in handles that may write */
 	struct tti_place place;
 	struct tti_fork_guard guard, ring_guard;
 	int ring_fd;	 /* holds the ring's writer lock, -1 for none; owned */
 	bool appendable; /* false: reader, or only update is allowed */
-	bool clean_rows, wake_never;
+	bool clean_rows, no_helper;
+	bool begun; /* appended to: the threads know it */
+	int64_t wake_us, sync_ms;
+	struct tti_crew_opts crew_opts;
 	bool not_woken; /* a sleep ended by its timeout with rows there: poll from now on */
 	bool writer_lives; /* as of checked_ns: a writer of ours wakes sleepers */
 	int64_t checked_ns;
@@ -28,7 +33,24 @@ struct tt_file {
 	uint64_t cursor;	  /* row from 0 of the file */
 	struct tti_map *old_maps; /* of files this handle grew out of; owned */
 	size_t old_count;
+
+	/* work mutex; the atomics are read by the pulse too */
+	_Atomic(int64_t) synced_ns; /* monotonic: when a sync was tried last */
+	_Atomic(uint64_t) synced_end, seen_populated;
+	uint64_t populated;
+	bool lost; /* an fdatasync failed: rows may be gone */
+	/* pulse */
+	uint64_t seen_end;
 };
+
+/* ---- the two threads (file_duty.c) ---- */
+
+int tti_file_init_duty(struct tt_file *file);
+void tti_file_join(struct tt_file *file);
+/* Before the handle goes on with another file, or is closed; the next append joins again. */
+void tti_file_leave(struct tt_file *file);
+/* fdatasync with the work mutex held. */
+int tti_file_sync_held(struct tt_file *file, struct tt_error *err);
 
 /* The temporary name under which this file is copied: fixed for an inode, so that what a dead
  * process left is found and reused or removed. */

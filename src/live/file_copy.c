@@ -153,12 +153,17 @@ static int reserve_old_map(struct tt_file *file)
 /* The handle goes on with next. */
 static void switch_to(struct tt_file *file, struct tti_live *next)
 {
+	tti_file_leave(file); /* the next append lets the threads in again */
 	memcpy(next->repaired, file->live.repaired, sizeof(next->repaired));
 	file->old_maps[file->old_count++] = file->live.map;
 	file->live.map = (struct tti_map){ NULL, 0 };
 	tti_fork_guard_remove(&file->guard);
 	tti_live_close(&file->live); /* its lock goes with it */
 	file->live = *next;
+	tti_live_choose_copy(&file->live, file->clean_rows);
+	file->live.limit = file->live.end;
+	file->lost = false;
+	file->populated = 0;
 	tti_fork_guard_add(&file->guard,
 			   &file->live.fd); /* cannot fail: was done before */
 	tti_lock_put_pid(file->live.fd);

@@ -6,63 +6,141 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "live/futex.h"
 
-#define STAMP_EVERY 256 /* publishes without a wake-up between two looks at the clock */
+#define STAMP_EVERY 64 /* publishes, without a helper: no clock call a row */
 
-/* A wake-up is a system call; beside it the clock costs nothing.  A writer that wakes nobody
- * looks at it now and then only. */
-static void after_publish(struct tt_file *file)
+/* The first append lets the threads in. */
+static void begin(struct tt_file *file)
 {
-	if (file->wake_never || !file->live.tail) {
-		if (++file->publishes % STAMP_EVERY == 0)
-			tti_live_stamp(&file->live);
-		return;
-	}
-	tti_live_stamp(&file->live);
-	tti_futex_wake(tti_end_futex(file->live.tail));
+	if (!file->begun)
+		tti_file_join(file);
+	file->begun = true;
+}
+
+/* Opens the quick path, but for a tail that takes a system call. */
+static void set_limit(struct tti_live *live)
+{
+	live->limit = live->tail ? live->capacity : live->end;
+}
+
+/* ---- After a publish ---- */
+
+static int sync_in_time(struct tt_file *file)
+{
+	int64_t now;
+
+	if (file->sync_ms == TT_SYNC_EACH)
+		return tt_file_sync(file, NULL);
+	if (file->sync_ms < 0 || tti_crew_has(&file->duty))
+		return TT_OK;
+	now = tti_clock_monotonic_ns();
+	if (now - file->synced_ns < file->sync_ms * 1000000)
+		return TT_OK;
+	return tt_file_sync(file, NULL);
+}
+
+__attribute__((noinline, cold)) static int after_publish(struct tt_file *file)
+{
+	struct tti_duty *duty = &file->duty;
+	uint32_t flags = tti_attention(duty);
+	bool helped = tti_crew_has(duty);
+
+	tti_attended(duty, TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP | TTI_ATTEND_ROLL);
+	if (flags & TTI_ATTEND_ASLEEP)
+		tti_pulse_wake();
+	if ((flags & (TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP)) ||
+	    (!helped && file->publishes++ % STAMP_EVERY == 0))
+		tti_live_stamp(&file->live);
+	if (file->wake_us != TT_WAKE_NEVER &&
+	    (!helped || file->wake_us == TT_WAKE_EACH) && file->live.tail)
+		tti_futex_wake(tti_end_futex(file->live.tail));
+	return sync_in_time(file);
+}
+
+static inline int published(struct tt_file *file)
+{
+	if (TTI_LIKELY(tti_attention(&file->duty) == 0))
+		return TT_OK;
+	return after_publish(file);
+}
+
+/* ---- Appending ---- */
+
+__attribute__((noinline, cold)) static int append_slowly(struct tt_file *file,
+							 const void *rows, uint64_t count)
+{
+	int rc;
+
+	if (!file->appendable)
+		return TT_E_MISUSE;
+	if (count == 0)
+		return TT_OK;
+	begin(file);
+	rc = tti_live_append(&file->live, rows, count);
+	set_limit(&file->live);
+	return rc == TT_OK ? published(file) : rc;
 }
 
 int tt_file_append(struct tt_file *file, const void *rows, uint64_t count)
 {
-	int rc;
+	struct tti_live *live = &file->live;
 
-	if (TTI_UNLIKELY(!file->appendable))
-		return TT_E_MISUSE;
-	rc = tti_live_append(&file->live, rows, count, file->clean_rows);
-	if (TTI_LIKELY(rc == TT_OK && count > 0))
-		after_publish(file);
-	return rc;
+	if (TTI_UNLIKELY(count - 1 >= live->limit - live->end)) /* 0 as well */
+		return append_slowly(file, rows, count);
+	TTI_FAILPOINT("file.append.before_rows");
+	tti_live_put(live, rows, count);
+	TTI_FAILPOINT("file.append.before_publish");
+	tti_live_advance(live, count);
+	TTI_FAILPOINT("file.append.after_publish");
+	return published(file);
 }
 
 void *tt_file_reserve(struct tt_file *file, uint64_t count)
 {
 	struct tti_live *live = &file->live;
 
+	if (TTI_UNLIKELY(count > live->limit - live->end)) {
+		if (!file->appendable || count > tti_live_room(live))
+			return NULL;
+		begin(file);
+	}
+	return live->at;
+}
+
+__attribute__((noinline, cold)) static int publish_slowly(struct tt_file *file,
+							  uint64_t count)
+{
+	struct tti_live *live = &file->live;
+	int rc;
+
 	if (!file->appendable || count > tti_live_room(live))
-		return NULL;
-	return live->rows + live->end * live->row_bytes;
+		return TT_E_MISUSE;
+	if (count == 0)
+		return TT_OK;
+	begin(file);
+	if (live->has_padding)
+		tti_live_clear_padding(live, live->at, count);
+	TTI_FAILPOINT("file.publish.before");
+	rc = tti_live_publish(live, live->end + count);
+	set_limit(live);
+	return rc == TT_OK ? published(file) : rc;
 }
 
 int tt_file_publish(struct tt_file *file, uint64_t count)
 {
 	struct tti_live *live = &file->live;
-	int rc;
 
-	if (TTI_UNLIKELY(!file->appendable || count > tti_live_room(live)))
-		return TT_E_MISUSE;
-	if (TTI_UNLIKELY(count == 0))
-		return TT_OK;
-	if (live->has_padding && !file->clean_rows)
-		tti_live_clear_padding(live, live->rows + live->end * live->row_bytes,
-				       count);
+	if (TTI_UNLIKELY(count - 1 >= live->limit - live->end))
+		return publish_slowly(file, count);
+	if (live->has_padding)
+		tti_live_clear_padding(live, live->at, count);
 	TTI_FAILPOINT("file.publish.before");
-	rc = tti_live_publish(live, live->end + count);
-	if (TTI_LIKELY(rc == TT_OK))
-		after_publish(file);
-	return rc;
+	tti_live_advance(live, count);
+	return published(file);
 }
 
 int tt_file_update(struct tt_file *file, uint64_t index, const void *rows, uint64_t count,
@@ -88,9 +166,36 @@ int tt_file_update(struct tt_file *file, uint64_t index, const void *rows, uint6
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "update") : TT_OK;
 }
 
+/* ---- To disk ---- */
+
+/* With the work mutex.  A failure is for good: the kernel drops what it could not write, and
+ * the next call would succeed. */
+int tti_file_sync_held(struct tt_file *file, struct tt_error *err)
+{
+	uint64_t end = tti_live_end(&file->live); /* rows below it are in the pages now */
+
+	atomic_store_explicit(&file->synced_ns, tti_clock_monotonic_ns(),
+			      memory_order_relaxed);
+	if (file->lost)
+		return tti_fail(err, -EIO,
+				"%s: an earlier fdatasync failed: rows may not be on "
+				"disk",
+				file->live.path);
+	if (fdatasync(file->live.fd) < 0) {
+		file->lost = true;
+		return tti_fail_sys(err, -errno, file->live.path, "fdatasync");
+	}
+	file->populated = 0; /* its pages are write-protected again */
+	atomic_store_explicit(&file->synced_end, end, memory_order_relaxed);
+	return TT_OK;
+}
+
 int tt_file_sync(struct tt_file *file, struct tt_error *err)
 {
-	if (fdatasync(file->live.fd) < 0)
-		return tti_fail_sys(err, -errno, file->live.path, "fdatasync");
-	return TT_OK;
+	int rc;
+
+	pthread_mutex_lock(&file->duty.work_mutex);
+	rc = tti_file_sync_held(file, err);
+	pthread_mutex_unlock(&file->duty.work_mutex);
+	return rc;
 }

@@ -18,25 +18,34 @@
 #include "base/map.h"
 #include "format/npy.h"
 #include "format/tail.h"
+#include "live/row_copy.h"
 #include "live/words.h"
 #include "ticktail/dtype.h"
 #include "ticktail/error.h"
 
 struct tti_live {
+	/* what an append touches, side by side */
+	unsigned char *at; /* writer: where the next row goes */
+	uint64_t end;	   /* writer: the last published end; plain file: capacity */
+	uint64_t limit;	   /* writer: rows below it may be appended without another look */
+	uint64_t row_bytes;
+	tti_word *tail; /* in the mapping; NULL without one, or misaligned */
+	unsigned char row_class; /* enum tti_row_class */
+	bool masked;		 /* rows have padding to be zeroed, and mask serves */
+	bool aligned;		 /* end is 8-byte aligned: it can be published by a store */
+	bool writable;
+	bool has_padding;	 /* append has padding bytes to zero */
+	uint32_t tail_words;	 /* 5, 4; 0: a plain .npy file */
+	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
+	_Alignas(16) unsigned char mask[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding */
+
 	int fd; /* owned */
 	struct tti_npy npy;
-	uint64_t capacity, row_bytes, data_off, tail_off, file_bytes;
-	uint32_t tail_words; /* 5, 4; 0: a plain .npy file */
-	bool aligned;	     /* end is 8-byte aligned: it can be published by a store */
-	bool writable;
-	bool has_padding;	   /* append has padding bytes to zero */
-	size_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
-	struct tti_map map;	   /* empty: by pread, or nothing to map */
-	unsigned char *rows;	   /* row 0 in the mapping; NULL without one */
-	tti_word *tail;		   /* in the mapping; NULL without one, or misaligned */
-	uint64_t end;	    /* writer: the last published end; plain file: capacity */
-	char *path;	    /* for messages; owned */
-	char repaired[160]; /* writer: words on what open repaired, "" for nothing */
+	uint64_t capacity, data_off, tail_off, file_bytes;
+	struct tti_map map;  /* empty: by pread, or nothing to map */
+	unsigned char *rows; /* row 0 in the mapping; NULL without one */
+	char *path;	     /* for messages; owned */
+	char repaired[160];  /* writer: words on what open repaired, "" for nothing */
 };
 #define TTI_LIVE_EMPTY \
 	{ \
@@ -92,8 +101,21 @@ static inline uint64_t tti_live_room(const struct tti_live *live)
 	return live->capacity - live->end;
 }
 
+/* How rows are copied from now on; clean: the caller promises that padding is zero. */
+void tti_live_choose_copy(struct tti_live *live, bool clean);
+
 /* Store one word of the tail: atomically (release) where it is mapped, else by pwrite. */
 int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value);
+
+/* Rows up to end are in place, in a mapped and aligned tail. */
+static inline void tti_live_advance(struct tti_live *live, uint64_t count)
+{
+	uint64_t end = live->end + count;
+
+	tti_end_publish(live->tail, end);
+	live->end = end;
+	live->at += count * live->row_bytes;
+}
 
 /* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
  * latter case. */
@@ -108,6 +130,7 @@ static inline int tti_live_publish(struct tti_live *live, uint64_t end)
 		tti_end_publish(live->tail, end);
 	}
 	live->end = end;
+	live->at = live->rows + end * live->row_bytes;
 	return TT_OK;
 }
 
@@ -139,29 +162,31 @@ static inline void tti_live_clear_padding(const struct tti_live *live, void *row
 			tti_zero_short(at, live->gap_bytes);
 }
 
-/* A constant size lets the compiler store through registers; ticks have a few sizes. */
-static inline void tti_copy_rows(unsigned char *to, const void *from, size_t n)
+/* Many rows, or rows of a size that no class has. */
+void tti_live_copy_many(const struct tti_live *live, unsigned char *to, const void *rows,
+			uint64_t count);
+
+/* Copy count rows to where the next row goes, padding zeroed as chosen. */
+static inline void tti_live_put(const struct tti_live *live, const void *rows,
+				uint64_t count)
 {
-	/* clang-format off */
-	switch (n) {
-	case 8: memcpy(to, from, 8); return;
-	case 16: memcpy(to, from, 16); return;
-	case 24: memcpy(to, from, 24); return;
-	case 32: memcpy(to, from, 32); return;
-	case 40: memcpy(to, from, 40); return;
-	case 48: memcpy(to, from, 48); return;
-	case 64: memcpy(to, from, 64); return;
-	default: memcpy(to, from, n); return;
-	}
-	/* clang-format on */
+	const unsigned char *mask = live->masked ? live->mask : NULL;
+	size_t n = live->row_bytes;
+
+	if (TTI_UNLIKELY(count != 1 || live->row_class == TTI_ROW_ANY))
+		tti_live_copy_many(live, live->at, rows, count);
+	else if (live->row_class == TTI_ROW_TO32)
+		tti_row_to32(live->at, rows, n, mask);
+	else if (live->row_class == TTI_ROW_TO64)
+		tti_row_to64(live->at, rows, n, mask);
+	else
+		tti_row_to16(live->at, rows, n, mask);
 }
 
-/* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Padding is
- * zeroed unless clean.  Wakes nobody. */
-static inline int tti_live_append(struct tti_live *live, const void *rows, uint64_t count,
-				  bool clean)
+/* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Wakes
+ * nobody. */
+static inline int tti_live_append(struct tti_live *live, const void *rows, uint64_t count)
 {
-	unsigned char *to = live->rows + live->end * live->row_bytes;
 	int rc;
 
 	if (TTI_UNLIKELY(count > tti_live_room(live)))
@@ -169,9 +194,7 @@ static inline int tti_live_append(struct tti_live *live, const void *rows, uint6
 	if (TTI_UNLIKELY(count == 0))
 		return TT_OK;
 	TTI_FAILPOINT("file.append.before_rows");
-	tti_copy_rows(to, rows, (size_t)(count * live->row_bytes));
-	if (live->has_padding && !clean)
-		tti_live_clear_padding(live, to, count);
+	tti_live_put(live, rows, count);
 	TTI_FAILPOINT("file.append.before_publish");
 	rc = tti_live_publish(live, live->end + count);
 	TTI_FAILPOINT("file.append.after_publish");

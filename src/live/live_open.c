@@ -115,11 +115,10 @@ static void note_padding(struct tti_live *live)
 {
 	const struct tt_dtype *dtype = live->npy.dtype;
 
-	live->has_padding = tt_dtype_has_padding(dtype);
 	if (dtype->gap_count == 1 && dtype->gaps[0].bytes <= 8 &&
-	    dtype->size == live->row_bytes) {
-		live->gap_off = dtype->gaps[0].offset;
-		live->gap_bytes = dtype->gaps[0].bytes;
+	    dtype->size == live->row_bytes && dtype->gaps[0].offset <= UINT32_MAX) {
+		live->gap_off = (uint32_t)dtype->gaps[0].offset;
+		live->gap_bytes = (uint32_t)dtype->gaps[0].bytes;
 	}
 }
 
@@ -167,6 +166,7 @@ static int inspect(struct tti_live *live, enum tti_tail_kind *kind_out,
 	live->aligned = live->tail_words == 0 || live->tail_off % sizeof(tti_word) == 0;
 	live->end = live->tail_words ? tail_out->end : live->capacity;
 	note_padding(live);
+	tti_live_choose_copy(live, false);
 	return TT_OK;
 }
 
@@ -177,6 +177,7 @@ static int map_file(struct tti_live *live, bool writable, struct tt_error *err)
 	if (rc < 0)
 		return tti_fail_sys(err, rc, live->path, "mmap");
 	live->rows = (unsigned char *)live->map.addr + live->data_off;
+	live->at = live->rows + live->end * live->row_bytes;
 	if (live->tail_words && live->aligned)
 		live->tail =
 			(tti_word *)(void *)((char *)live->map.addr + live->tail_off);

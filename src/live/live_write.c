@@ -26,6 +26,45 @@ void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count
 	tt_dtype_clear_padding(live->npy.dtype, rows, (size_t)(count * elements));
 }
 
+void tti_live_choose_copy(struct tti_live *live, bool clean)
+{
+	live->has_padding = !clean && tt_dtype_has_padding(live->npy.dtype);
+	live->row_class = (unsigned char)tti_row_class(live->row_bytes);
+	live->masked = live->has_padding && live->row_class != TTI_ROW_ANY;
+	memset(live->mask, 0xff, sizeof(live->mask));
+	if (live->masked)
+		tti_live_clear_gaps(live, live->mask, 1);
+}
+
+/* Rows with padding, one after another; the mask stays in registers. */
+static void copy_masked(const struct tti_live *live, unsigned char *to,
+			const unsigned char *from, uint64_t count)
+{
+	size_t n = live->row_bytes;
+
+	if (live->row_class == TTI_ROW_TO16)
+		for (uint64_t i = 0; i < count; i++, to += n, from += n)
+			tti_row_to16(to, from, n, live->mask);
+	else if (live->row_class == TTI_ROW_TO32)
+		for (uint64_t i = 0; i < count; i++, to += n, from += n)
+			tti_row_to32(to, from, n, live->mask);
+	else
+		for (uint64_t i = 0; i < count; i++, to += n, from += n)
+			tti_row_to64(to, from, n, live->mask);
+}
+
+void tti_live_copy_many(const struct tti_live *live, unsigned char *to, const void *rows,
+			uint64_t count)
+{
+	if (live->masked) {
+		copy_masked(live, to, rows, count);
+		return;
+	}
+	memcpy(to, rows, (size_t)(count * live->row_bytes));
+	if (live->has_padding)
+		tti_live_clear_padding(live, to, count);
+}
+
 void tti_live_stamp(struct tti_live *live)
 {
 	uint64_t now = (uint64_t)tti_clock_coarse_ns() & ~TTI_STAMP_MASK;

@@ -3,6 +3,7 @@ libttlive_la_SOURCES += \
 	src/live/file_adopt.c \
 	src/live/file_copy.c \
 	src/live/file_create.c \
+	src/live/file_duty.c \
 	src/live/file_ops.c \
 	src/live/file_read.c \
 	src/live/file_verify.c \
@@ -10,6 +11,7 @@ libttlive_la_SOURCES += \
 	src/live/file_write.c \
 	src/live/fork_guard.c src/live/fork_guard.h \
 	src/live/futex.c src/live/futex.h \
+	src/live/helper.c src/live/helper.h \
 	src/live/live_file.h \
 	src/live/live_make.c \
 	src/live/live_open.c \
@@ -21,6 +23,9 @@ libttlive_la_SOURCES += \
 	src/live/shared_text.c src/live/shared_text.h \
 	src/live/salvage.c src/live/salvage.h \
 	src/live/salvage_tail.c \
+	src/live/populate.c src/live/populate.h \
+	src/live/pulse.c \
+	src/live/row_copy.h \
 	src/live/words.h
 libttlive_la_SOURCES += \
 	src/live/ring.h \
@@ -28,6 +33,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_counters.c src/live/ring_counters.h \
 	src/live/ring_create.c \
 	src/live/ring_dir.c \
+	src/live/ring_duty.c \
 	src/live/ring_entry.c \
 	src/live/ring_index.c \
 	src/live/ring_info.c \
@@ -51,8 +57,10 @@ libttlive_la_SOURCES += \
 	src/live/ring_status.c src/live/ring_status.h \
 	src/live/ring_status_files.c \
 	src/live/ring_status_readers.c \
+	src/live/ring_upkeep.c \
 	src/live/ring_verify.c \
 	src/live/ring_view.c \
 	src/live/ring_wait.c \
+	src/live/ring_wfile.c src/live/ring_wfile.h \
 	src/live/ring_words.h \
 	src/live/ring_writer.c src/live/ring_writer.h

@@ -49,6 +49,7 @@ int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 void tti_ring_close(struct tti_ring *ring);
 /* Map what has grown or appeared since. */
 void tti_ring_refresh(struct tti_ring *ring);
+void tti_ring_refresh_manifest(struct tti_ring *ring);
 /* "dir/name" for messages. */
 const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf,
 			  size_t size);
@@ -128,6 +129,9 @@ uint64_t tti_ring_index_find(const struct tti_ring *ring, uint64_t name);
  * unknown, no first row, base as given. */
 int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
 			uint64_t *idx_out, struct tt_error *err);
+/* Its two halves: an entry that is nobody else's, and then what it says. */
+int tti_ring_claim_entry(struct tti_ring *ring, uint64_t *idx_out, struct tt_error *err);
+void tti_entry_fill(struct tti_entry *entry, uint64_t name, uint64_t base);
 /* The ring is not ours: no settings file, or the newest file has no entry in it. */
 bool tti_ring_is_foreign(const struct tti_ring *ring);
 /* The day of a file: its entry, or its name, or mtime when the name lies in the future. */

@@ -36,7 +36,7 @@ static int open_own(const struct tti_ring *ring, const char *name, struct tt_err
 
 /* A manifest of an odd size, or with none, leaves the mapping empty: readers then go by the
  * directory, the next writer makes it right. */
-static void map_manifest(struct tti_ring *ring)
+void tti_ring_refresh_manifest(struct tti_ring *ring)
 {
 	struct stat st;
 	struct tti_map map;
@@ -112,7 +112,7 @@ static void map_settings(struct tti_ring *ring)
 
 void tti_ring_refresh(struct tti_ring *ring)
 {
-	map_manifest(ring);
+	tti_ring_refresh_manifest(ring);
 	map_settings(ring);
 }
 

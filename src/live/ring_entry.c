@@ -43,7 +43,7 @@ bool tti_ring_is_foreign(const struct tti_ring *ring)
 	       (newest != 0 && tti_ring_find_entry(ring, newest) == TTI_NO_ENTRY);
 }
 
-static void fill(struct tti_entry *entry, uint64_t name, uint64_t base)
+void tti_entry_fill(struct tti_entry *entry, uint64_t name, uint64_t base)
 {
 	tti_field_store(&entry->first_row_ns, INT64_MIN);
 	tti_field_store(&entry->rows, TTI_ROWS_UNKNOWN);
@@ -127,17 +127,11 @@ static int grow_entries(struct tti_ring *ring, struct tt_error *err)
 	return TT_OK;
 }
 
-int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
-			uint64_t *idx_out, struct tt_error *err)
+int tti_ring_claim_entry(struct tti_ring *ring, uint64_t *idx_out, struct tt_error *err)
 {
-	uint64_t idx = tti_ring_find_entry(ring, name);
+	uint64_t idx = claim_free(ring);
 	int rc = TT_OK;
 
-	if (idx != TTI_NO_ENTRY) {
-		*idx_out = idx;
-		return TT_OK;
-	}
-	idx = claim_free(ring);
 	if (idx == TTI_NO_ENTRY)
 		idx = take_gone(ring);
 	while (idx == TTI_NO_ENTRY && rc == TT_OK) {
@@ -145,9 +139,21 @@ int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
 		if (rc == TT_OK)
 			idx = claim_free(ring);
 	}
-	if (rc < 0)
-		return rc;
-	fill(tti_ring_entry(ring, idx), name, base);
-	*idx_out = idx;
-	return TT_OK;
+	if (rc == TT_OK)
+		*idx_out = idx;
+	return rc;
+}
+
+int tti_ring_make_entry(struct tti_ring *ring, uint64_t name, uint64_t base,
+			uint64_t *idx_out, struct tt_error *err)
+{
+	int rc = TT_OK;
+
+	*idx_out = tti_ring_find_entry(ring, name);
+	if (*idx_out != TTI_NO_ENTRY)
+		return TT_OK;
+	rc = tti_ring_claim_entry(ring, idx_out, err);
+	if (rc == TT_OK)
+		tti_entry_fill(tti_ring_entry(ring, *idx_out), name, base);
+	return rc;
 }

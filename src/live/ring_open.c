@@ -164,6 +164,7 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
 {
 	struct tti_ring *ring = &writer->ring;
 	uint64_t next = tti_max_u64((uint64_t)writer->clock_ns(), *name + 1);
+	uint64_t idx;
 	int rc = need_rows(writer, err);
 
 	if (rc == TT_OK)
@@ -173,8 +174,7 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
 					  ring->settings.capacity, next, err);
 	TTI_FAILPOINT("ring.open.left");
 	if (rc == TT_OK)
-		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &writer->entry_idx,
-					 err);
+		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &idx, err);
 	if (rc == TT_OK)
 		rc = tti_ring_publish_name(ring, next, err);
 	if (rc == TT_OK)
@@ -235,15 +235,18 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 /* The newest file is open again for rows, so what was noted at its seal does not hold. */
 static void settle_entry(struct tt_ring_writer *writer)
 {
-	struct tti_entry *entry = tti_writer_entry(writer);
-	const struct tti_ring_item item = { .name = writer->name };
+	const struct tti_wfile *file = tti_writer_file(writer);
+	struct tti_entry *entry = file->entry;
+	const struct tti_ring_item item = { .name = file->name };
 
 	tti_field_store(&entry->rows, TTI_ROWS_UNKNOWN);
-	if (writer->live.end > 0 && tti_field_load(&entry->first_row_ns) == INT64_MIN) {
+	if (file->live.end > 0 && tti_field_load(&entry->first_row_ns) == INT64_MIN) {
 		tti_field_store(&entry->first_row_ns,
 				tti_ring_first_row_ns(&writer->ring, &item));
-		writer->roll_due_ns =
-			tti_writer_roll_due(writer, tti_field_load(&entry->first_row_ns));
+		atomic_store_explicit(
+			&writer->roll_due_ns,
+			tti_writer_roll_due(writer, tti_field_load(&entry->first_row_ns)),
+			memory_order_relaxed);
 	}
 }
 
@@ -251,6 +254,7 @@ static void settle_entry(struct tt_ring_writer *writer)
 static int announce(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_words *words = tti_ring_words(&writer->ring);
+	uint64_t request;
 	int rc = tti_lock_try(writer->ring.set_fd, TTI_LOCK_WRITER);
 
 	if (rc == TT_OK) {
@@ -260,10 +264,9 @@ static int announce(struct tt_ring_writer *writer, struct tt_error *err)
 					    "guard the lock against fork");
 	}
 	tti_pid_store(words, (uint32_t)getpid());
-	tti_wake_policy_store(words, writer->wake_never ? TTI_WAKE_NEVER : TTI_WAKE_EACH);
-	writer->served = tti_request_peek(words);
-	tti_answer_store(words, writer->served);
-	tti_writer_wake(writer, true);
+	request = tti_request_peek(words);
+	atomic_store_explicit(&writer->served, request, memory_order_relaxed);
+	tti_answer_store(words, request);
 	return TT_OK;
 }
 
@@ -298,8 +301,6 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 	TTI_FAILPOINT("ring.open.settled");
 	if (rc == TT_OK)
 		rc = announce(writer, err);
-	if (rc == TT_OK)
-		tti_writer_keep_under_limit(writer);
 	return rc;
 }
 
@@ -313,8 +314,15 @@ static int take_options(struct tt_ring_writer *writer,
 				writer->ring.path);
 	opts = &mine;
 	writer->clean = opts->clean_rows;
-	writer->wake_never = opts->wake_us == TT_WAKE_NEVER;
+	writer->wake_us = opts->wake_us;
 	writer->sync_ms = opts->sync_ms;
+	writer->no_helper = opts->no_helper;
+	writer->crew_opts.cpu = opts->helper_cpu;
+	writer->crew_opts.nice = opts->helper_nice;
+	if (opts->wake_us < TT_WAKE_NEVER || opts->wake_us > TTI_WAKE_US_MAX)
+		return tti_fail(err, TT_E_RANGE,
+				"%s: wake %" PRId64 " us: -1, or 0 to %d",
+				writer->ring.path, opts->wake_us, TTI_WAKE_US_MAX);
 	if (opts->sync_ms != INT64_MIN &&
 	    (opts->sync_ms < -1 || opts->sync_ms > TTI_SYNC_MS_MAX))
 		return tti_fail(err, TT_E_RANGE,
@@ -326,6 +334,49 @@ static int take_options(struct tt_ring_writer *writer,
 			"%s: lies on a network file system, where readers on other "
 			"hosts see torn rows: write to a local one, or force it",
 			writer->ring.path);
+	return TT_OK;
+}
+
+/* Without a helper nobody keeps a period: each publish wakes. */
+static uint32_t wake_policy(const struct tt_ring_writer *writer)
+{
+	if (writer->wake_us == TT_WAKE_NEVER)
+		return TTI_WAKE_NEVER;
+	return writer->wake_us == TT_WAKE_EACH || !tti_crew_has(&writer->duty)
+		       ? TTI_WAKE_EACH
+		       : TTI_WAKE_PERIOD;
+}
+
+/* How readers sleep, and what upkeep works with. */
+static int start(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	struct tti_counters *counters = tti_writer_counters(writer);
+	const struct tti_live *live = &tti_writer_file(writer)->live;
+	int rc = tti_writer_init_duty(writer);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path, NULL);
+	writer->dtype = tt_dtype_ref(live->npy.dtype);
+	writer->row_bytes = live->row_bytes;
+	writer->last_sync_ns = writer->coarse_ns();
+	writer->upkeep = (struct tti_ring){ .dirfd = ring->dirfd,
+					    .lock_fd = ring->lock_fd,
+					    .set_fd = ring->set_fd,
+					    .path = ring->path,
+					    .writable = true };
+	tti_ring_refresh(&writer->upkeep);
+	if (!writer->upkeep.set.addr || !writer->upkeep.lock.addr)
+		return tti_fail_sys(err, -ENOMEM, ring->path,
+				    "map its settings and manifest");
+	tti_count_open(counters, tti_clock_realtime_ns());
+	if (writer->repair.text[0])
+		tti_count_repair(counters);
+	tti_upkeep_limit(writer);
+	tti_writer_set_limit(writer);
+	tti_writer_join(writer);
+	tti_wake_policy_store(tti_ring_words(ring), wake_policy(writer));
+	tti_writer_wake(writer, true);
 	return TT_OK;
 }
 
@@ -348,22 +399,21 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 		return rc;
 	if (writer->sync_ms == INT64_MIN)
 		writer->sync_ms = writer->ring.settings.sync_ms;
-	writer->needs_time = writer->sync_ms > 0 || writer->ring.settings.roll_at_s >= 0;
-	writer->last_sync_ns = writer->coarse_ns();
-	return TT_OK;
+	return start(writer, err);
 }
 
 int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
-	struct tt_ring_writer *writer = calloc(1, sizeof(*writer));
+	struct tt_ring_writer *writer = tti_calloc_lines(sizeof(*writer));
 	int rc;
 
 	*out = NULL;
 	if (!writer)
 		return tti_fail_sys(err, -ENOMEM, dir, NULL);
 	writer->ring = (struct tti_ring)TTI_RING_EMPTY;
-	writer->live = (struct tti_live)TTI_LIVE_EMPTY;
+	writer->upkeep = (struct tti_ring)TTI_RING_EMPTY;
+	atomic_store_explicit(&writer->roll_due_ns, INT64_MAX, memory_order_relaxed);
 	writer->lock.fd = -1;
 	writer->clock_ns = tti_clock_realtime_ns;
 	writer->coarse_ns = tti_clock_coarse_ns;
@@ -379,6 +429,8 @@ int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 
 void tti_ring_writer_set_clock(struct tt_ring_writer *writer, int64_t (*clock_ns)(void))
 {
+	tti_crew_lock();
 	writer->clock_ns = clock_ns;
 	writer->coarse_ns = clock_ns;
+	tti_crew_unlock();
 }

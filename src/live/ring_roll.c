@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rolling: the next file of a ring, from nothing to named in the manifest.  Invariant: a file
+/* Rolling: the next file of a ring, from prepared to named in the manifest.  Invariant: a file
  * is whole before it has its name, has its entry before the manifest names it, and the file
  * before it got its last row before that; whatever fails, the writer stands where it stood. */
 #include "live/ring_writer.h"
@@ -21,8 +21,10 @@ void tti_writer_wake(struct tt_ring_writer *writer, bool always)
 	struct tti_words *words = tti_ring_words(&writer->ring);
 
 	tti_wake_bump(words);
-	if (always || !writer->wake_never)
+	if (always || writer->wake_us != TT_WAKE_NEVER) {
 		tti_futex_wake(tti_wake_futex(words));
+		tti_count_wakes(tti_writer_counters(writer), 1);
+	}
 }
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
@@ -38,26 +40,12 @@ int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_n
 	return due > first_ns ? due : due + DAY_NS;
 }
 
-int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
+static void set_roll_due(struct tt_ring_writer *writer, int64_t due)
 {
-	char path[TTI_RING_PATH_BYTES], file_name[TTI_RING_NAME_BYTES];
-	uint64_t end = writer->live.end;
-	int rc;
-
-	tti_ring_format_name(file_name, writer->name, false);
-	if (fdatasync(writer->live.fd) < 0)
-		return tti_fail_sys(
-			err, -errno,
-			tti_ring_path(&writer->ring, file_name, path, sizeof(path)),
-			"fdatasync");
-	rc = tti_ring_mark(&writer->ring, &writer->marker, &writer->live, writer->name,
-			   end, err);
-	if (rc < 0)
-		return rc;
-	writer->dirty = false;
-	writer->last_sync_ns = writer->coarse_ns();
-	return TT_OK;
+	atomic_store_explicit(&writer->roll_due_ns, due, memory_order_relaxed);
 }
+
+/* ---- At open ---- */
 
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
 			 uint64_t capacity, uint64_t name, struct tt_error *err)
@@ -77,11 +65,10 @@ int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *ro
 
 	tti_ring_format_name(file_name, name, false);
 	tti_ring_path(ring, file_name, path, sizeof(path));
-	TTI_FAILPOINT("ring.roll.begin");
 	fd = tti_live_make(ring->dirfd, TTI_RING_NEXT_NAME, &make, path, err);
 	if (fd < 0)
 		return fd;
-	TTI_FAILPOINT("ring.roll.made");
+	TTI_FAILPOINT("ring.open.made");
 	if (writer->sync_ms != TT_SYNC_NONE && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, path, "fsync");
 	if (rc == TT_OK) {
@@ -92,7 +79,7 @@ int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *ro
 	}
 	if (rc < 0)
 		goto undo;
-	TTI_FAILPOINT("ring.roll.renamed");
+	TTI_FAILPOINT("ring.open.renamed");
 	if (writer->sync_ms != TT_SYNC_NONE)
 		rc = tti_fsync_dir(ring->dirfd);
 	if (rc < 0) {
@@ -106,162 +93,270 @@ undo:
 	return rc;
 }
 
-/* A file that was not published holds nothing; its entry goes first. */
-static void undo_file(struct tt_ring_writer *writer, uint64_t name)
-{
-	char file_name[TTI_RING_NAME_BYTES];
-	uint64_t idx = tti_ring_find_entry(&writer->ring, name);
-
-	if (idx != TTI_NO_ENTRY)
-		tti_entry_release(tti_ring_entry(&writer->ring, idx));
-	tti_ring_format_name(file_name, name, false);
-	unlinkat(writer->ring.dirfd, file_name, 0);
-}
-
 int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base,
 		     struct tt_error *err)
 {
-	struct tti_live live = TTI_LIVE_EMPTY;
+	struct tti_wfile *file = tti_wfile_new();
 	uint64_t idx = TTI_NO_ENTRY;
-	int rc = tti_ring_open_file(&writer->ring, name, false, true, false, &live, err);
+	int rc;
 
+	if (!file)
+		return tti_fail_sys(err, -ENOMEM, writer->ring.path, NULL);
+	rc = tti_ring_open_file(&writer->ring, name, false, true, false, &file->live,
+				err);
 	if (rc == TT_OK)
 		rc = tti_ring_make_entry(&writer->ring, name, base, &idx, err);
+	if (rc == TT_OK)
+		rc = tti_wfile_take_entry(file, &writer->ring, idx, err);
 	if (rc < 0) {
-		tti_live_close(&live);
+		tti_wfile_free(file);
 		return rc;
 	}
-	tti_live_close(&writer->live);
-	writer->live = live;
-	writer->name = name;
-	writer->entry_idx = idx;
-	writer->reserved = 0;
-	writer->roll_due_ns =
-		live.end == 0 ? INT64_MAX
-			      : tti_writer_roll_due(
-					writer,
-					tti_field_load(
-						&tti_writer_entry(writer)->first_row_ns));
+	file->name = name;
+	file->before = 0 - file->live.end; /* rows count from here */
+	tti_live_choose_copy(&file->live, writer->clean);
+	atomic_store_explicit(&file->slow_end, file->live.end, memory_order_relaxed);
+	atomic_store_explicit(&writer->file, file, memory_order_release);
+	set_roll_due(writer, file->live.end == 0
+				     ? INT64_MAX
+				     : tti_writer_roll_due(
+					       writer, tti_field_load(
+							       &file->entry->first_row_ns)));
 	return TT_OK;
+}
+
+/* ---- A roll ---- */
+
+/* A quick path past this many rows looks again whether anything was asked for: what a pulse
+ * without a processor costs is bounded by rows. */
+#define CHECK_ROWS 4096
+
+void tti_writer_set_limit(struct tt_ring_writer *writer)
+{
+	struct tti_live *live = &tti_writer_file(writer)->live;
+
+	/* the first row of a file has its hour noted; a tail without a mapping is written */
+	live->limit = live->end == 0 || !live->tail
+			      ? live->end
+			      : tti_min_u64(live->capacity, live->end + CHECK_ROWS);
 }
 
 /* Names only grow, whatever the clock does. */
 static int next_name(struct tt_ring_writer *writer, uint64_t *out, struct tt_error *err)
 {
-	uint64_t newest = tti_max_u64(writer->name, tti_ring_newest(&writer->ring));
+	uint64_t newest = tti_max_u64(tti_writer_file(writer)->name,
+				      tti_ring_newest(&writer->ring));
 	int64_t now = writer->clock_ns();
 
 	if (newest == UINT64_MAX)
 		return tti_fail(err, TT_E_RANGE,
 				"%s: no name is left after file %" PRIu64 ".npy",
 				writer->ring.path, newest);
+	if (now <= 0 || (uint64_t)now <= newest)
+		tti_count_clock_step(tti_writer_counters(writer),
+				     (int64_t)(newest - (uint64_t)tti_max_i64(now, 0)));
 	*out = tti_max_u64(now > 0 ? (uint64_t)now : 1, newest + 1);
 	return TT_OK;
 }
 
-/* The finished file: its rows are counted and on disk before a newer one is named. */
-static int finish(struct tt_ring_writer *writer, struct tt_error *err)
+/* The number of the next file's first row in the whole ring. */
+static uint64_t next_base(const struct tti_wfile *file)
 {
-	int rc = writer->sync_ms == TT_SYNC_NONE ? TT_OK : tti_writer_sync(writer, err);
+	uint64_t base = tti_field_load(&file->entry->base);
 
+	return base == TTI_ROWS_UNKNOWN ? base : base + file->live.end;
+}
+
+struct roll {
+	struct tt_ring_writer *writer;
+	struct tti_wfile *from, *to;
+	uint64_t name;
+	bool syncs; /* all is on disk before it is seen, and the work mutex is held */
+};
+
+/* Named for those who list the directory; not yet published. */
+static int take_name(struct roll *roll, struct tt_error *err)
+{
+	const struct tti_ring *ring = &roll->writer->ring;
+	char file_name[TTI_RING_NAME_BYTES];
+	int rc;
+
+	tti_ring_format_name(file_name, roll->name, false);
+	rc = tti_rename_new(ring->dirfd, TTI_RING_NEXT_NAME, ring->dirfd, file_name);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, roll->to->live.path, "rename");
+	tti_wfile_set_name(roll->to, ring, roll->name);
+	TTI_FAILPOINT("ring.roll.renamed");
+	if (roll->syncs)
+		rc = tti_fsync_dir(ring->dirfd);
+	return rc < 0 ? tti_fail_sys(err, rc, roll->to->live.path, "fsync of its directory")
+		      : TT_OK;
+}
+
+/* The finished file: its rows are counted (and on disk) before a newer one is named. */
+static int seal(struct roll *roll, struct tt_error *err)
+{
+	struct tt_ring_writer *writer = roll->writer;
+	int rc = TT_OK;
+
+	/* what was lost was told; the feed may go on in a new file */
+	if (roll->syncs && !roll->from->lost)
+		rc = tti_upkeep_sync(writer, roll->from, err);
 	if (rc < 0)
 		return rc;
-	tti_field_store(&tti_writer_entry(writer)->rows, writer->live.end);
+	tti_field_store(&roll->from->entry->rows, roll->from->live.end);
 	TTI_FAILPOINT("ring.roll.sealed");
-	if (writer->sync_ms != TT_SYNC_NONE && fdatasync(writer->ring.set_fd) < 0)
+	if (roll->syncs && fdatasync(writer->ring.set_fd) < 0)
 		return tti_fail_sys(err, -errno, writer->ring.path,
 				    "fdatasync of " TTI_SETTINGS_NAME);
 	return TT_OK;
 }
 
-static int publish(struct tt_ring_writer *writer, uint64_t name, struct tt_error *err)
+/* The finished file is upkeep's from here on. */
+static void switch_files(struct roll *roll)
 {
-	int rc = finish(writer, err);
+	struct tt_ring_writer *writer = roll->writer;
+	struct tti_wfile *from = roll->from;
 
-	if (rc == TT_OK)
-		rc = tti_ring_publish_name(&writer->ring, name, err);
-	if (rc < 0)
-		tti_field_store(&tti_writer_entry(writer)->rows, TTI_ROWS_UNKNOWN);
-	return rc;
-}
-
-/* Room for the next file is made before it is needed.  Rows go on when it cannot be: whoever
- * watches is told once. */
-void tti_writer_keep_under_limit(struct tt_ring_writer *writer)
-{
-	const struct tti_live *live = &writer->live;
-	struct tt_error why;
-	uint64_t next = live->data_off + live->tail_words * 8u +
-			writer->ring.settings.capacity * live->row_bytes;
-	int rc = tti_ring_keep_under_limit(&writer->ring, writer->lock.fd,
-					   tti_round_up(next, 4096), &why);
-
-	if (rc < 0 && !writer->over_limit)
-		tti_count_error(tti_ring_counters(&writer->ring), rc,
-				rc == TT_E_FULL ? "OVER_LIMIT" : NULL, why.text);
-	writer->over_limit = rc < 0;
-}
-
-/* What came after is visible already; that it is not on disk is said by the next sync. */
-static int sync_manifest(struct tt_ring_writer *writer, struct tt_error *err)
-{
-	if (writer->sync_ms == TT_SYNC_NONE || fdatasync(writer->ring.lock_fd) == 0)
-		return TT_OK;
-	return tti_fail_sys(err, -errno, writer->ring.path,
-			    "fdatasync of " TTI_MANIFEST_NAME);
-}
-
-static void switch_to(struct tt_ring_writer *writer, const struct tti_live *next,
-		      uint64_t name, uint64_t idx)
-{
-	tti_live_close(&writer->live);
-	writer->live = *next;
-	writer->name = name;
-	writer->entry_idx = idx;
-	writer->reserved = 0;
-	writer->roll_due_ns = INT64_MAX;
+	roll->to->before = from->before + from->live.end;
+	atomic_store_explicit(&writer->file, roll->to, memory_order_release);
+	atomic_store_explicit(&writer->reserved, 0, memory_order_relaxed);
+	set_roll_due(writer, INT64_MAX);
+	tti_writer_set_limit(writer);
+	from->older = atomic_load_explicit(&writer->finished, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&writer->finished, &from->older,
+						      from, memory_order_release,
+						      memory_order_relaxed))
+		;
+	TTI_FAILPOINT("ring.roll.switched");
 	tti_writer_wake(writer, true);
 	TTI_FAILPOINT("ring.roll.woken");
 }
 
-/* The number of the next file's first row in the whole ring. */
-static uint64_t next_base(const struct tt_ring_writer *writer)
+static int publish(struct roll *roll, struct tt_error *err)
 {
-	uint64_t base = tti_field_load(&tti_writer_entry(writer)->base);
+	struct tt_ring_writer *writer = roll->writer;
+	int rc = take_name(roll, err);
 
-	return base == TTI_ROWS_UNKNOWN ? base : base + writer->live.end;
+	if (rc == TT_OK) {
+		tti_entry_fill(roll->to->entry, roll->name, next_base(roll->from));
+		TTI_FAILPOINT("ring.roll.entered");
+		rc = seal(roll, err);
+	}
+	if (rc == TT_OK)
+		rc = tti_ring_publish_name(&writer->ring, roll->name, err);
+	if (rc < 0)
+		tti_field_store(&roll->from->entry->rows, TTI_ROWS_UNKNOWN);
+	return rc;
+}
+
+/* From a prepared file to one that readers see.  Consumes to. */
+static int commit(struct tt_ring_writer *writer, struct tti_wfile *to, bool syncs,
+		  struct tt_error *err)
+{
+	struct roll roll = { .writer = writer,
+			     .from = tti_writer_file(writer),
+			     .to = to,
+			     .syncs = syncs && writer->sync_ms != TT_SYNC_NONE };
+	char file_name[TTI_RING_NAME_BYTES];
+	int rc;
+
+	/* npyt readers with a longer queue enlarge the manifest */
+	tti_ring_refresh_manifest(&writer->ring);
+	rc = next_name(writer, &roll.name, err);
+	if (rc == TT_OK)
+		rc = publish(&roll, err);
+	if (rc < 0)
+		goto undo;
+	tti_next_free(writer);
+	switch_files(&roll);
+	tti_count_roll(tti_writer_counters(writer));
+	return TT_OK;
+
+undo: /* the new file is named nowhere yet */
+	if (to->name != 0) {
+		tti_ring_format_name(file_name, to->name, false);
+		tti_entry_release(to->entry);
+		unlinkat(writer->ring.dirfd, file_name, 0);
+		tti_wfile_free(to);
+	} else {
+		tti_wfile_discard(to, &writer->ring);
+	}
+	tti_next_free(writer);
+	return rc;
+}
+
+/* Stores and one rename.  0: there is no prepared file. */
+static int roll_prepared(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_wfile *next;
+	int64_t before;
+	int rc;
+
+	/* who syncs each append syncs each roll */
+	if (writer->sync_ms == TT_SYNC_EACH)
+		return 0;
+	next = tti_next_take(writer);
+	if (!next)
+		return 0;
+	before = tti_clock_monotonic_ns();
+	rc = commit(writer, next, false, err);
+	tti_count_took(tti_writer_counters(writer), TTI_HIST_ROLL,
+		       tti_clock_monotonic_ns() - before);
+	return rc < 0 ? rc : 1;
+}
+
+/* With the work mutex: what came before goes to disk first, so that never more than two files
+ * are not there. */
+static int roll_here(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_wfile *next;
+	struct tt_error before;
+	int rc;
+
+	if (tti_upkeep_finish(writer, &before) < 0)
+		tti_upkeep_keep(writer, &before);
+	next = tti_next_take(writer); /* made while we waited */
+	if (!next) {
+		rc = tti_upkeep_prepare(writer, &next, err);
+		if (rc < 0)
+			return rc;
+	}
+	rc = commit(writer, next, true, err);
+	if (rc < 0)
+		return rc;
+	/* what came after is visible already; that it is not on disk is said */
+	rc = tti_upkeep_finish(writer, err);
+	return rc < 0 ? rc : tti_upkeep_tell(writer, err);
+}
+
+static int roll_timed(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	int64_t before = tti_clock_monotonic_ns();
+	int rc = roll_here(writer, err);
+
+	tti_count_took(tti_writer_counters(writer), TTI_HIST_ROLL,
+		       tti_clock_monotonic_ns() - before);
+	return rc;
+}
+
+int tti_writer_roll_held(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	int rc = roll_prepared(writer, err);
+
+	if (rc != 0)
+		return rc < 0 ? rc : TT_OK;
+	return roll_timed(writer, err);
 }
 
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err)
 {
-	struct tti_ring *ring = &writer->ring;
-	struct tti_live next = TTI_LIVE_EMPTY;
-	uint64_t name = 0, idx = TTI_NO_ENTRY;
-	int rc;
+	int rc = roll_prepared(writer, err);
 
-	tti_ring_refresh(
-		ring); /* npyt readers with a longer queue enlarge the manifest */
-	rc = next_name(writer, &name, err);
-	if (rc == TT_OK)
-		rc = tti_writer_make_file(writer, &writer->live.npy,
-					  ring->settings.capacity, name, err);
-	if (rc < 0)
-		return rc;
-	rc = tti_ring_open_file(ring, name, false, true, false, &next, err);
-	if (rc == TT_OK)
-		rc = tti_ring_make_entry(ring, name, next_base(writer), &idx, err);
-	TTI_FAILPOINT("ring.roll.entered");
-	if (rc == TT_OK)
-		rc = publish(writer, name, err);
-	if (rc < 0)
-		goto undo;
-	switch_to(writer, &next, name, idx);
-	rc = sync_manifest(writer, err);
-	tti_writer_keep_under_limit(writer);
-	return rc;
-
-undo: /* the new file is named nowhere yet */
-	tti_live_close(&next);
-	undo_file(writer, name);
+	if (rc != 0)
+		return rc < 0 ? rc : TT_OK;
+	tti_upkeep_lock(writer);
+	rc = roll_timed(writer, err);
+	tti_upkeep_unlock(writer);
 	return rc;
 }

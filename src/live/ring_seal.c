@@ -17,9 +17,12 @@
 /* TT_E_BUSY: somebody writes. */
 static int seal_alone(const char *dir, bool *sealed_out, struct tt_error *err)
 {
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_writer *writer;
-	int rc = tt_ring_writer_open(&writer, dir, NULL, err);
+	int rc;
 
+	opts.no_helper = true; /* one roll, here and now */
+	rc = tt_ring_writer_open(&writer, dir, &opts, err);
 	if (rc < 0)
 		return rc;
 	*sealed_out = tt_ring_writer_pos(writer).row > 0;

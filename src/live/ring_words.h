@@ -35,12 +35,10 @@ static inline uint32_t tti_wake_load(const struct tti_words *words)
 	return atomic_load_explicit(&words->wake, memory_order_acquire);
 }
 
-/* One writer: a load and a store suffice. */
+/* The writer's thread and the pulse may do it at once. */
 static inline void tti_wake_bump(struct tti_words *words)
 {
-	uint32_t old = atomic_load_explicit(&words->wake, memory_order_relaxed);
-
-	atomic_store_explicit(&words->wake, old + 1, memory_order_release);
+	atomic_fetch_add_explicit(&words->wake, 1, memory_order_release);
 }
 
 static inline const uint32_t *tti_wake_futex(const struct tti_words *words)

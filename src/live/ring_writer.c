@@ -5,25 +5,45 @@
 #include "live/ring_writer.h"
 
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
 
-void tt_ring_writer_close(struct tt_ring_writer *writer)
+
+#define STAMP_EVERY 64 /* publishes, without a helper: no clock call a row */
+
+static inline struct tti_live *live_of(const struct tt_ring_writer *writer)
 {
-	if (!writer)
-		return;
-	if (writer->live.fd >= 0 && writer->dirty && writer->sync_ms != TT_SYNC_NONE)
-		tti_writer_sync(writer, NULL); /* best effort: sync tells those who ask */
-	if (writer->set_guard.fd) {
-		tti_pid_store(tti_ring_words(&writer->ring), 0);
-		tti_writer_wake(writer, true); /* sleepers look who writes now */
-		tti_fork_guard_remove(&writer->set_guard);
-	}
-	tti_live_close(&writer->live);
-	tti_ring_close(&writer->ring);
-	tti_ring_unlock(&writer->lock);
-	free(writer);
+	return &tti_writer_file(writer)->live;
 }
+
+/* ---- Turns ---- */
+
+static void promise(struct tt_ring_writer *writer, uint64_t rows)
+{
+	atomic_store_explicit(&writer->reserved, rows, memory_order_relaxed);
+}
+
+static uint64_t promised(const struct tt_ring_writer *writer)
+{
+	return atomic_load_explicit(&writer->reserved, memory_order_relaxed);
+}
+
+/* A look at, or a change of, the writer that is no append. */
+static void enter(struct tt_ring_writer *writer)
+{
+	if (tti_turn_begin(&writer->duty) & TTI_ATTEND_CLAIMED)
+		tti_turn_wait(&writer->duty);
+}
+
+/* What a reserve promised holds until its publish. */
+static void leave(struct tt_ring_writer *writer)
+{
+	if (promised(writer) == 0)
+		tti_turn_cancel(&writer->duty);
+}
+
+/* ---- What the caller may ask ---- */
 
 const char *tt_ring_writer_repaired(const struct tt_ring_writer *writer)
 {
@@ -32,40 +52,89 @@ const char *tt_ring_writer_repaired(const struct tt_ring_writer *writer)
 
 const struct tt_dtype *tt_ring_writer_dtype(const struct tt_ring_writer *writer)
 {
-	return writer->live.npy.dtype;
+	return writer->dtype;
 }
 
 uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer)
 {
-	return writer->live.row_bytes;
+	return writer->row_bytes;
 }
 
-struct tt_pos tt_ring_writer_pos(const struct tt_ring_writer *writer)
+struct tt_pos tt_ring_writer_pos(const struct tt_ring_writer *asked)
 {
-	return (struct tt_pos){ writer->name, writer->live.end };
+	/* the helper may be rolling: a look takes a turn too */
+	struct tt_ring_writer *writer = (struct tt_ring_writer *)(uintptr_t)asked;
+	const struct tti_wfile *file;
+	struct tt_pos pos;
+
+	enter(writer);
+	file = tti_writer_file(writer);
+	pos = (struct tt_pos){ file->name, file->live.end };
+	leave(writer);
+	return pos;
+}
+
+/* ---- Seal requests and rolls by time ---- */
+
+static bool is_asked(const struct tt_ring_writer *writer)
+{
+	return tti_request_peek(tti_ring_words(&writer->ring)) !=
+	       atomic_load_explicit(&writer->served, memory_order_relaxed);
+}
+
+static bool has_failed(const struct tt_ring_writer *writer)
+{
+	return atomic_load_explicit(&writer->seal_failed, memory_order_relaxed);
 }
 
 /* A request that could not be served is not tried again at every append, only when idle: a
  * full disk must not make a feed with room left crawl. */
-static void serve_request(struct tt_ring_writer *writer)
+void tti_writer_serve(struct tt_ring_writer *writer, bool held)
 {
 	struct tti_words *words = tti_ring_words(&writer->ring);
 	uint64_t request = tti_request_peek(words);
-	int rc = writer->live.end > 0 ? tti_writer_roll(writer, NULL) : TT_OK;
+	struct tt_error err;
+	int rc = TT_OK;
 
-	writer->served = request;
-	writer->seal_failed = rc < 0;
-	if (rc < 0)
+	if (live_of(writer)->end > 0)
+		rc = held ? tti_writer_roll_held(writer, &err)
+			  : tti_writer_roll(writer, &err);
+	atomic_store_explicit(&writer->served, request, memory_order_relaxed);
+	atomic_store_explicit(&writer->seal_failed, rc < 0, memory_order_relaxed);
+	if (rc < 0) {
+		tti_ring_count_error(&writer->ring, rc, &err);
 		return;
+	}
 	TTI_FAILPOINT("ring.seal.before_answer");
-	tti_answer_store(tti_ring_words(&writer->ring), request);
+	if (tti_answer_load(words) == request)
+		return;
+	tti_answer_store(words, request);
 	tti_writer_wake(writer, true);
 }
 
 static bool is_roll_due(const struct tt_ring_writer *writer)
 {
-	return writer->roll_due_ns != INT64_MAX && writer->live.end > 0 &&
-	       writer->coarse_ns() >= writer->roll_due_ns;
+	int64_t due = atomic_load_explicit(&writer->roll_due_ns, memory_order_relaxed);
+
+	return due != INT64_MAX && live_of(writer)->end > 0 && writer->coarse_ns() >= due;
+}
+
+/* ---- The path of an append that has something to look at ---- */
+
+/* Returns the flags that were raised; the writer is ours. */
+static uint32_t attend(struct tt_ring_writer *writer)
+{
+	uint32_t flags = atomic_load_explicit(&writer->duty.attention,
+					      memory_order_acquire);
+
+	if (flags & TTI_ATTEND_CLAIMED)
+		tti_turn_wait(&writer->duty);
+	if (flags & ~(TTI_ATTEND_CLAIMED | TTI_ATTEND_ALWAYS))
+		tti_attended(&writer->duty,
+			     TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP | TTI_ATTEND_ROLL);
+	if (flags & TTI_ATTEND_ASLEEP)
+		tti_pulse_wake();
+	return flags;
 }
 
 /* What comes before rows: a seal request, a roll by time, room for count rows. */
@@ -73,19 +142,18 @@ static int make_room(struct tt_ring_writer *writer, uint64_t count, struct tt_er
 {
 	uint64_t room;
 
-	if (TTI_UNLIKELY(tti_request_peek(tti_ring_words(&writer->ring)) !=
-			 writer->served))
-		serve_request(writer);
-	if (TTI_UNLIKELY(writer->needs_time && is_roll_due(writer))) {
+	if (TTI_UNLIKELY(is_asked(writer)))
+		tti_writer_serve(writer, false);
+	if (TTI_UNLIKELY(is_roll_due(writer))) {
 		int rc = tti_writer_roll(writer, err);
 
 		if (rc < 0)
 			return rc;
 	}
-	room = tti_live_room(&writer->live);
+	room = tti_live_room(live_of(writer));
 	if (TTI_LIKELY(room >= count))
 		return TT_OK;
-	if (room == 0 || (tti_writer_is_whole(writer) && writer->live.end > 0 &&
+	if (room == 0 || (tti_writer_is_whole(writer) && live_of(writer)->end > 0 &&
 			  count <= writer->ring.settings.capacity))
 		return tti_writer_roll(writer, err);
 	return TT_OK;
@@ -96,104 +164,237 @@ static void note_first_row(struct tt_ring_writer *writer)
 {
 	int64_t now = writer->clock_ns();
 
-	tti_field_store(&tti_writer_entry(writer)->first_row_ns, now);
-	writer->roll_due_ns = tti_writer_roll_due(writer, now);
+	tti_field_store(&tti_writer_file(writer)->entry->first_row_ns, now);
+	atomic_store_explicit(&writer->roll_due_ns, tti_writer_roll_due(writer, now),
+			      memory_order_relaxed);
 	TTI_FAILPOINT("ring.append.first_row");
 }
 
-#define STAMP_EVERY 64 /* publishes: no clock call a row */
-
-static int after_publish(struct tt_ring_writer *writer, uint64_t count,
-			 struct tt_error *err)
+/* Nobody else does it. */
+static int help_oneself(struct tt_ring_writer *writer, uint64_t count,
+			struct tt_error *err)
 {
-	TTI_FAILPOINT("ring.append.published");
-	writer->dirty = true;
-	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY)
-		tti_live_stamp(&writer->live);
-	tti_writer_wake(writer, false);
-	if (writer->sync_ms == TT_SYNC_EACH)
-		return tti_writer_sync(writer, err);
-	if (TTI_UNLIKELY(writer->needs_time && writer->sync_ms > 0)) {
-		int64_t since = writer->coarse_ns() - writer->last_sync_ns;
+	int64_t since;
 
-		/* negative: the clock was set back */
-		if (since < 0 || since >= writer->sync_ms * 1000000)
-			return tti_writer_sync(writer, err);
+	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY) {
+		tti_live_stamp(live_of(writer));
+		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	}
+	if (writer->sync_ms <= 0)
+		return TT_OK;
+	since = writer->coarse_ns() - writer->last_sync_ns;
+	/* negative: the clock was set back */
+	if (since < 0 || since >= writer->sync_ms * 1000000)
+		return tti_writer_sync(writer, err);
 	return TT_OK;
 }
 
-int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
-		   uint64_t *done_out, struct tt_error *err)
+static int after_publish(struct tt_ring_writer *writer, uint64_t count, uint32_t flags,
+			 struct tt_error *err)
 {
+	struct tti_wfile *file = tti_writer_file(writer);
+	bool helped = tti_crew_has(&writer->duty);
+	int rc = TT_OK;
+
+	TTI_FAILPOINT("ring.append.published");
+	atomic_store_explicit(&file->slow_end, file->live.end, memory_order_release);
+	if (flags & (TTI_ATTEND_STAMP | TTI_ATTEND_ASLEEP))
+		tti_live_stamp(&file->live);
+	if (!helped || writer->wake_us == TT_WAKE_EACH)
+		tti_writer_wake(writer, false);
+	if (!helped)
+		rc = help_oneself(writer, count, err);
+	if (rc == TT_OK && writer->sync_ms == TT_SYNC_EACH)
+		rc = tti_writer_sync(writer, err);
+	tti_writer_set_limit(writer);
+	return rc;
+}
+
+/* Up to the end of the newest file; *count becomes what was published. */
+static int append_some(struct tt_ring_writer *writer, const void *rows, uint64_t *count,
+		       uint32_t flags, struct tt_error *err)
+{
+	uint64_t wanted = *count;
+	struct tti_live *live;
+	int rc = make_room(writer, wanted, err);
+
+	*count = 0;
+	if (rc < 0)
+		return rc;
+	live = live_of(writer);
+	wanted = tti_min_u64(tti_live_room(live), wanted);
+	if (TTI_UNLIKELY(live->end == 0))
+		note_first_row(writer);
+	TTI_FAILPOINT("ring.append.before");
+	rc = tti_live_append(live, rows, wanted);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, writer->ring.path, "append");
+	*count = wanted;
+	return after_publish(writer, wanted, flags, err);
+}
+
+/* No clock is read a row: where every append comes here, some are timed. */
+static bool is_timed(const struct tt_ring_writer *writer, uint32_t flags)
+{
+	return !(flags & TTI_ATTEND_ALWAYS) ||
+	       (flags & (TTI_ATTEND_STAMP | TTI_ATTEND_ASLEEP)) ||
+	       writer->publishes % STAMP_EVERY == 0;
+}
+
+__attribute__((noinline, cold)) static int append_slowly(struct tt_ring_writer *writer,
+							 const void *rows, uint64_t count,
+							 uint64_t *done_out,
+							 struct tt_error *err)
+{
+	uint32_t flags = attend(writer);
+	bool timed = is_timed(writer, flags);
+	int64_t before = timed ? tti_clock_monotonic_ns() : 0;
 	const unsigned char *at = rows;
 	uint64_t done = 0;
 	int rc = TT_OK;
 
 	while (done < count && rc == TT_OK) {
-		uint64_t step;
+		uint64_t some = count - done;
 
-		rc = make_room(writer, count - done, err);
-		if (rc < 0)
-			break;
-		step = tti_min_u64(tti_live_room(&writer->live), count - done);
-		if (TTI_UNLIKELY(writer->live.end == 0))
-			note_first_row(writer);
-		TTI_FAILPOINT("ring.append.before");
-		rc = tti_live_append(&writer->live, at, step, writer->clean);
-		if (rc < 0) {
-			rc = tti_fail_sys(err, rc, writer->ring.path, "append");
-			break;
-		}
-		done += step;
-		at += step * writer->live.row_bytes;
-		rc = after_publish(writer, step, err);
+		rc = append_some(writer, at, &some, flags, err);
+		done += some;
+		at += some * writer->row_bytes;
 	}
-	writer->reserved = 0;
+	if (timed)
+		tti_count_took(tti_writer_counters(writer), TTI_HIST_APPEND,
+			       tti_clock_monotonic_ns() - before);
+	tti_turn_end(&writer->duty);
 	if (done_out)
 		*done_out = done;
 	return rc;
 }
 
-void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
-		      struct tt_error *err)
+int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
+		   uint64_t *done_out, struct tt_error *err)
 {
-	writer->reserved = 0;
+	struct tti_live *live;
+	uint32_t flags;
+
+	promise(writer, 0);
+	flags = tti_turn_begin(&writer->duty);
+	live = live_of(writer);
+	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
+		return append_slowly(writer, rows, count, done_out, err);
+	TTI_FAILPOINT("ring.append.quick");
+	tti_live_put(live, rows, count);
+	TTI_FAILPOINT("ring.append.put");
+	tti_live_advance(live, count);
+	tti_turn_end(&writer->duty);
+	if (done_out)
+		*done_out = count;
+	return TT_OK;
+}
+
+/* ---- Rows filled in place ---- */
+
+__attribute__((noinline, cold)) static void *
+reserve_slowly(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
+	       struct tt_error *err)
+{
 	*got_out = 0;
 	if (count == 0) {
+		tti_turn_cancel(&writer->duty);
 		tti_fail(err, TT_E_RANGE, "%s: nothing to reserve", writer->ring.path);
 		return NULL;
 	}
-	if (make_room(writer, count, err) < 0)
+	attend(writer);
+	if (make_room(writer, count, err) < 0) {
+		tti_turn_cancel(&writer->duty);
 		return NULL;
-	writer->reserved = tti_min_u64(tti_live_room(&writer->live), count);
-	*got_out = writer->reserved;
-	return writer->live.rows + writer->live.end * writer->live.row_bytes;
+	}
+	*got_out = tti_min_u64(tti_live_room(live_of(writer)), count);
+	promise(writer, *got_out);
+	return live_of(writer)->at;
+}
+
+/* The turn lasts until the publish. */
+void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
+		      struct tt_error *err)
+{
+	struct tti_live *live;
+	uint32_t flags;
+
+	promise(writer, 0);
+	flags = tti_turn_begin(&writer->duty);
+	live = live_of(writer);
+	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
+		return reserve_slowly(writer, count, got_out, err);
+	promise(writer, count);
+	*got_out = count;
+	return live->at;
+}
+
+/* Also the first row of a file, and rows that each wake or sync. */
+__attribute__((noinline, cold)) static int
+publish_slowly(struct tt_ring_writer *writer, uint64_t count)
+{
+	struct tti_live *live = live_of(writer);
+	uint32_t flags;
+	int rc;
+
+	if (live->end == 0)
+		note_first_row(writer);
+	rc = tti_live_publish(live, live->end + count);
+	if (rc == TT_OK) {
+		flags = attend(writer);
+		rc = after_publish(writer, count, flags, NULL);
+	}
+	tti_turn_end(&writer->duty);
+	return rc;
+}
+
+static int publish_none(struct tt_ring_writer *writer, uint64_t count)
+{
+	if (count > 0)
+		return TT_E_MISUSE;
+	promise(writer, 0);
+	tti_turn_cancel(&writer->duty);
+	return TT_OK;
 }
 
 int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 {
-	struct tti_live *live = &writer->live;
-	int rc;
+	struct tti_live *live = live_of(writer);
 
-	if (count > writer->reserved)
-		return TT_E_MISUSE;
-	writer->reserved = 0;
-	if (count == 0)
-		return TT_OK;
-	if (live->has_padding && !writer->clean)
-		tt_dtype_clear_padding(
-			live->npy.dtype, live->rows + live->end * live->row_bytes,
-			count * (live->row_bytes / tt_dtype_size(live->npy.dtype)));
-	if (live->end == 0)
-		note_first_row(writer);
-	rc = tti_live_publish(live, live->end + count);
-	return rc < 0 ? rc : after_publish(writer, count, NULL);
+	if (TTI_UNLIKELY(count - 1 >= promised(writer)))
+		return publish_none(writer, count);
+	promise(writer, 0);
+	if (live->has_padding)
+		tti_live_clear_padding(live, live->at, count);
+	if (TTI_UNLIKELY(count > live->limit - live->end ||
+			 tti_attention(&writer->duty) != 0))
+		return publish_slowly(writer, count);
+	TTI_FAILPOINT("ring.publish.quick");
+	tti_live_advance(live, count);
+	/* while it was reserved the pulse may have gone to sleep */
+	if (TTI_UNLIKELY(tti_attention(&writer->duty) & TTI_ATTEND_ASLEEP))
+		attend(writer);
+	tti_turn_end(&writer->duty);
+	return TT_OK;
 }
+
+/* ---- What is asked for now ---- */
 
 int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err)
 {
-	return writer->live.end == 0 ? TT_OK : tti_writer_roll(writer, err);
+	int rc = TT_OK;
+
+	promise(writer, 0);
+	enter(writer);
+	if (live_of(writer)->end > 0)
+		rc = tti_writer_roll(writer, err);
+	tti_turn_cancel(&writer->duty);
+	if (rc < 0)
+		return rc;
+	tti_upkeep_lock(writer);
+	rc = tti_upkeep_tell(writer, err);
+	tti_upkeep_unlock(writer);
+	return rc;
 }
 
 int tt_ring_sync(struct tt_ring_writer *writer, struct tt_error *err)
@@ -201,25 +402,85 @@ int tt_ring_sync(struct tt_ring_writer *writer, struct tt_error *err)
 	return tti_writer_sync(writer, err);
 }
 
-int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err)
+/* What a writer without helper does in time. */
+static int idle_alone(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	int64_t since = writer->coarse_ns() - writer->last_sync_ns;
+	const struct tti_wfile *file = tti_writer_file(writer);
 
-	if (writer->seal_failed ||
-	    tti_request_peek(tti_ring_words(&writer->ring)) != writer->served)
-		serve_request(writer);
 	if (writer->publishes % STAMP_EVERY != 1) {
-		tti_live_stamp(&writer->live);
+		tti_live_stamp(live_of(writer));
+		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 		writer->publishes = 1;
 	}
-	if (is_roll_due(writer)) {
-		int rc = tti_writer_roll(writer, err);
-
-		if (rc < 0)
-			return rc;
-	}
-	if (writer->dirty && writer->sync_ms > 0 &&
+	if (writer->sync_ms > 0 && file->synced != file->live.end &&
 	    (since < 0 || since >= writer->sync_ms * 1000000))
 		return tti_writer_sync(writer, err);
 	return TT_OK;
+}
+
+int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	int rc = TT_OK;
+
+	if (promised(writer) > 0)
+		return TT_OK; /* its place must stay */
+	enter(writer);
+	attend(writer);
+	if (has_failed(writer) || is_asked(writer))
+		tti_writer_serve(writer, false);
+	if (is_roll_due(writer))
+		rc = tti_writer_roll(writer, err);
+	if (rc == TT_OK && !tti_crew_has(&writer->duty))
+		rc = idle_alone(writer, err);
+	leave(writer);
+	return rc;
+}
+
+/* ---- Close ---- */
+
+/* Nobody else is left: what is not on disk goes there, what was made ahead goes away. */
+static int settle(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_wfile *file = tti_writer_file(writer), *next = tti_next_take(writer);
+	bool syncs = writer->sync_ms != TT_SYNC_NONE;
+	int rc, finished;
+
+	tti_upkeep_lock(writer);
+	finished = tti_upkeep_finish(writer, err);
+	tti_wfile_discard(next, &writer->ring);
+	rc = syncs && file->synced != file->live.end
+		     ? tti_upkeep_sync(writer, file, finished == TT_OK ? err : NULL)
+		     : TT_OK;
+	if (finished == TT_OK && rc == TT_OK)
+		rc = tti_upkeep_tell(writer, err);
+	tti_upkeep_unlock(writer);
+	tti_live_stamp(&file->live);
+	tti_writer_count_rows(writer, tti_clock_coarse_ns());
+	return finished < 0 ? finished : rc;
+}
+
+int tt_ring_writer_close(struct tt_ring_writer *writer)
+{
+	int rc = TT_OK;
+
+	if (!writer)
+		return TT_OK;
+	tti_crew_leave(&writer->duty);
+	if (tti_writer_file(writer) && writer->duty.ops)
+		rc = settle(writer, NULL);
+	if (writer->set_guard.fd) {
+		tti_pid_store(tti_ring_words(&writer->ring), 0);
+		tti_writer_wake(writer, true); /* sleepers look who writes now */
+		tti_fork_guard_remove(&writer->set_guard);
+	}
+	tti_wfile_free(tti_writer_file(writer));
+	tt_dtype_unref(writer->dtype);
+	tti_map_close(&writer->upkeep.lock);
+	tti_map_close(&writer->upkeep.set);
+	tti_ring_close(&writer->ring);
+	tti_ring_unlock(&writer->lock);
+	tti_duty_fini(&writer->duty);
+	free(writer);
+	return rc;
 }

@@ -1,42 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of a ring, shared by opening (ring_open.c), rolling (ring_roll.c) and appending
- * (ring_writer.c).
+/* The writer of a ring, shared by opening (ring_open.c), appending (ring_writer.c), rolling
+ * (ring_roll.c), what goes to disk (ring_upkeep.c) and what the two threads do for it
+ * (ring_duty.c).
  *
- * Invariant: live is the file that the manifest's newest slot names, entry_idx its entry, and
- * the writer lock is held from open to close. */
+ * Who touches what:
+ *   the owner   the thread that appends, in a turn; or the helper, while it has claimed the
+ *               writer.  One at a time (helper.h).
+ *   upkeep      whoever holds duty.work_mutex: the helper when it visits, the owner when it
+ *               syncs, or makes a file itself.
+ *   pulse       under the registry's mutex.
+ *
+ * Invariant: file is what the manifest's newest slot names, and the writer lock is held from
+ * open to close. */
 #ifndef TTI_RING_WRITER_H
 #define TTI_RING_WRITER_H
 
+#include "live/helper.h"
 #include "live/ring.h"
+#include "live/ring_counters.h"
 #include "live/ring_mark.h"
+#include "live/ring_wfile.h"
+
+/* TTI_RING_NEXT_NAME: upkeep makes it while there is none and hands it over; the owner takes it
+ * for a roll and says when the name is free again. */
+enum tti_next { TTI_NEXT_NONE = 0, TTI_NEXT_READY, TTI_NEXT_TAKEN };
 
 struct tt_ring_writer {
-	struct tti_ring ring;
+	struct tti_duty duty;
+	_Atomic(struct tti_wfile *) file; /* stored by the owner */
+	_Atomic(uint64_t) reserved;	  /* rows that a reserve promised; the owner's */
+
+	/* the owner's; clean, wake_us, sync_ms and the clocks never change */
+	struct tti_ring ring; /* its settings file is not mapped anew after open */
 	struct tti_ring_lock lock;
 	struct tti_fork_guard set_guard; /* of ring.set_fd, which holds the second lock */
-	struct tti_live live;
-	uint64_t name;
-	uint64_t entry_idx;
-	uint64_t reserved;  /* rows that a reserve promised */
-	uint64_t served;    /* the seal request that was looked at last */
-	bool seal_failed;   /* it was not answered: idle tries again */
-	uint32_t publishes; /* paces the stamps */
-	bool clean, wake_never;
-	bool needs_time; /* a timed sync or roll: the clock is read once a batch */
-	bool dirty;	 /* rows since the last sync */
-	bool over_limit; /* max_bytes could not be met, and that was told */
-	int64_t sync_ms, last_sync_ns;
-	int64_t roll_due_ns;	    /* INT64_MAX: not by time, or no row yet */
+	struct tt_dtype *dtype;
+	uint64_t row_bytes;
+	_Atomic(uint64_t) served;      /* the seal request that was looked at last */
+	_Atomic(bool) seal_failed;     /* it was not answered: idle tries again */
+	_Atomic(int64_t) roll_due_ns;  /* INT64_MAX: not by time, or no row yet */
+	uint32_t publishes;	       /* paces the stamps of a writer without helper */
+	bool clean, no_helper;
+	int64_t wake_us, sync_ms;
+	struct tti_crew_opts crew_opts;
+	int64_t last_sync_ns;	    /* without helper */
 	int64_t (*clock_ns)(void);  /* names and days of files */
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
-	struct tti_ring_marker marker;
 	struct tti_repair repair;
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
+
+	/* between owner and upkeep */
+	_Atomic(uint32_t) next_state;	      /* enum tti_next */
+	struct tti_wfile *next;		      /* READY: upkeep's gift; TAKEN: the owner's */
+	_Atomic(struct tti_wfile *) finished; /* newest first, linked by older */
+	/* upkeep tells the pulse */
+	_Atomic(uint64_t) synced_name, synced_end, populated;
+	_Atomic(int64_t) synced_ns, retry_ns, claim_ns; /* monotonic */
+
+	struct tti_ring upkeep; /* upkeep's own view; the descriptors are ring's */
+	struct tti_ring_marker marker; /* upkeep's */
+	bool over_limit; /* upkeep: max_bytes could not be met, and that was told */
+	bool unmarked;		       /* rows of a file were lost: no mark any more */
+	struct tt_error kept;	/* upkeep: an error of the helper that nobody was told */
+
+	/* pulse */
+	uint64_t seen_name, seen_end, seen_rows, seen_turn;
+	int64_t seen_ns; /* when it moved last */
 };
 
-static inline struct tti_entry *tti_writer_entry(const struct tt_ring_writer *writer)
+/* The owner's, who stored it. */
+static inline struct tti_wfile *tti_writer_file(const struct tt_ring_writer *writer)
 {
-	return tti_ring_entry(&writer->ring, writer->entry_idx);
+	return atomic_load_explicit(&writer->file, memory_order_relaxed);
+}
+
+/* Upkeep and pulse; pairs with the release store of a roll. */
+static inline struct tti_wfile *tti_writer_file_seen(const struct tt_ring_writer *writer)
+{
+	return atomic_load_explicit(&writer->file, memory_order_acquire);
 }
 
 static inline bool tti_writer_is_whole(const struct tt_ring_writer *writer)
@@ -44,22 +85,102 @@ static inline bool tti_writer_is_whole(const struct tt_ring_writer *writer)
 	return writer->ring.settings.flags & TTI_SETTINGS_BATCHES_WHOLE;
 }
 
+static inline struct tti_counters *tti_writer_counters(const struct tt_ring_writer *writer)
+{
+	return tti_ring_counters(&writer->ring);
+}
+
+/* Upkeep: may it be made?  Pairs with tti_next_free(). */
+static inline bool tti_next_is_free(const struct tt_ring_writer *writer)
+{
+	return atomic_load_explicit(&writer->next_state, memory_order_acquire) ==
+	       TTI_NEXT_NONE;
+}
+
+/* Upkeep: hand it over.  Pairs with tti_next_take(). */
+static inline void tti_next_give(struct tt_ring_writer *writer, struct tti_wfile *next)
+{
+	writer->next = next;
+	atomic_store_explicit(&writer->next_state, TTI_NEXT_READY, memory_order_release);
+}
+
+/* The owner; NULL: not ready. */
+static inline struct tti_wfile *tti_next_take(struct tt_ring_writer *writer)
+{
+	uint32_t ready = TTI_NEXT_READY;
+
+	return atomic_compare_exchange_strong_explicit(
+		       &writer->next_state, &ready, TTI_NEXT_TAKEN, memory_order_acquire,
+		       memory_order_relaxed)
+		       ? writer->next
+		       : NULL;
+}
+
+static inline void tti_next_free(struct tt_ring_writer *writer)
+{
+	atomic_store_explicit(&writer->next_state, TTI_NEXT_NONE, memory_order_release);
+}
+
+/* ---- rolling (ring_roll.c); the owner ---- */
+
 /* Make an empty file of the ring's rows under name, complete before it can be seen. */
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
 			 uint64_t capacity, uint64_t name, struct tt_error *err);
 
-/* Open the file just made or found as the newest; TT_OK leaves live, name, entry set. */
+/* Open the file just made or found as the newest; TT_OK leaves file set. */
 int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base,
 		     struct tt_error *err);
 
 /* Start a new file, whatever the newest holds. */
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err);
-int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err);
-/* Tell readers and requesters that something happened. */
-void tti_writer_wake(struct tt_ring_writer *writer, bool always);
-/* Delete what max_bytes does not leave room for, the next file included. */
-void tti_writer_keep_under_limit(struct tt_ring_writer *writer);
 /* When a file whose first row came at first_ns is to be rolled. */
 int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_ns);
+/* The same by who holds the work mutex already. */
+int tti_writer_roll_held(struct tt_ring_writer *writer, struct tt_error *err);
+/* Roll for a seal request and answer it; held: with the work mutex. */
+void tti_writer_serve(struct tt_ring_writer *writer, bool held);
+/* Tell readers and requesters that something happened. */
+void tti_writer_wake(struct tt_ring_writer *writer, bool always);
+/* Up to where appends need no look at anything but room. */
+void tti_writer_set_limit(struct tt_ring_writer *writer);
+
+/* ---- to disk (ring_upkeep.c) ---- */
+
+static inline void tti_upkeep_lock(struct tt_ring_writer *writer)
+{
+	pthread_mutex_lock(&writer->duty.work_mutex);
+}
+
+static inline void tti_upkeep_unlock(struct tt_ring_writer *writer)
+{
+	pthread_mutex_unlock(&writer->duty.work_mutex);
+}
+
+/* All with the work mutex held. */
+
+/* fdatasync of one file, and its mark. */
+int tti_upkeep_sync(struct tt_ring_writer *writer, struct tti_wfile *file,
+		    struct tt_error *err);
+/* Finished files: to disk with all that names them, then closed. */
+int tti_upkeep_finish(struct tt_ring_writer *writer, struct tt_error *err);
+/* The next file, for a roll to take. */
+int tti_upkeep_prepare(struct tt_ring_writer *writer, struct tti_wfile **out,
+		       struct tt_error *err);
+/* Delete what max_bytes does not leave room for, the next file included. */
+void tti_upkeep_limit(struct tt_ring_writer *writer);
+/* Keep an error for the next call that can tell it, and count it. */
+void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err);
+/* The kept error, once. */
+int tti_upkeep_tell(struct tt_ring_writer *writer, struct tt_error *err);
+
+/* Without the mutex: everything so far to disk. */
+int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err);
+
+/* ---- the two threads (ring_duty.c) ---- */
+
+int tti_writer_init_duty(struct tt_ring_writer *writer);
+void tti_writer_join(struct tt_ring_writer *writer);
+/* Rows since the last look into the counters. */
+void tti_writer_count_rows(struct tt_ring_writer *writer, int64_t wall_ns);
 
 #endif

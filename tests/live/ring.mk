@@ -17,7 +17,7 @@ tests_live_crash_ring_SOURCES = tests/live/crash_ring.c
 tests_live_crash_ring_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
 tests_live_crash_ring_LDADD = libttfail.la
 TESTS += tests/live/crash_ring.t
-EXTRA_DIST += tests/live/crash_ring.t
+EXTRA_DIST += tests/live/crash_ring.t tests/live/crash_helper.names
 tests/live/crash_ring.log: tests/live/crash_ring$(EXEEXT)
 
 check_PROGRAMS += tests/live/test_ring_many

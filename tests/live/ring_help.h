@@ -82,6 +82,17 @@ static inline struct tt_ring_writer *open_writer(const char *dir)
 	return writer;
 }
 
+/* Without the helper thread: nothing happens but in the calls. */
+static inline struct tt_ring_writer *open_alone(const char *dir)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer = NULL;
+
+	opts.no_helper = true;
+	OK(tt_ring_writer_open(&writer, dir, &opts, &err));
+	return writer;
+}
+
 static inline struct tt_ring_reader *open_reader(const char *dir)
 {
 	struct tt_ring_reader *reader = NULL;

@@ -55,7 +55,7 @@ START_TEST(published_rows_are_seen_whole)
 		ck_assert_int_eq(
 			pthread_create(&threads[i], NULL, read_appended, &shared), 0);
 	for (int64_t i = 0; i < ROWS; i++) {
-		ck_assert_int_eq(tti_live_append(&live, &i, 1, false), 0);
+		ck_assert_int_eq(tti_live_append(&live, &i, 1), 0);
 		if (i % 16 == 0)
 			tti_live_stamp(&live);
 	}
@@ -95,7 +95,7 @@ START_TEST(changed_rows_are_seen_untorn)
 
 	make_file("a.npy", "v:u8[8]", 1);
 	live = open_live("a.npy");
-	ck_assert_int_eq(tti_live_append(&live, row, 1, false), 0);
+	ck_assert_int_eq(tti_live_append(&live, row, 1), 0);
 	shared = live;
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, read_changed, &shared),
@@ -137,7 +137,7 @@ START_TEST(superseded_comes_after_the_last_end)
 	live = shared = open_live("a.npy");
 	ck_assert_int_eq(pthread_create(&thread, NULL, watch_magic, &shared), 0);
 	for (int64_t i = 0; i < 3; i++)
-		ck_assert_int_eq(tti_live_append(&live, &i, 1, false), 0);
+		ck_assert_int_eq(tti_live_append(&live, &i, 1), 0);
 	ck_assert_int_eq(tti_live_put_word(&live, 4, TTI_TAIL_SUPERSEDED), 0);
 	pthread_join(thread, &wrong);
 	ck_assert_ptr_null(wrong);

@@ -453,7 +453,7 @@ START_TEST(roll_at_a_time_of_day)
 	opts.sync_ms = TT_SYNC_NONE;
 	OK(tt_ring_create("r", dtype, &opts, &err));
 	tt_dtype_unref(dtype);
-	writer = open_writer("r");
+	writer = open_alone("r");
 	tti_ring_writer_set_clock(writer, fake_clock);
 	fake_now = 30000 * DAY + 21 * 3600 * INT64_C(1000000000);
 	OK(tt_ring_writer_idle(writer, &err)); /* empty: nothing to roll */
@@ -792,7 +792,7 @@ START_TEST(file_without_name_is_not_seen_and_removed)
 	char command[128];
 
 	create_ring("r", 4, 3);
-	writer = open_writer("r");
+	writer = open_alone("r");
 	put_rows(writer, 0, 4);
 	tt_ring_writer_close(writer);
 	create_ring("other", 4, 3);
@@ -804,7 +804,7 @@ START_TEST(file_without_name_is_not_seen_and_removed)
 	info = ring_info("r");
 	ck_assert_uint_eq(info.file_count, 1);
 	tt_ring_info_free(&info);
-	writer = open_writer("r");
+	writer = open_alone("r");
 	ck_assert_ptr_nonnull(strstr(tt_ring_writer_repaired(writer), "not published"));
 	ck_assert_int_eq(system("test $(ls r/*.npy | wc -l) = 1 && test ! -e r/.next"),
 			 0);

@@ -139,7 +139,7 @@ START_TEST(seal_names_a_writer_that_does_not_answer)
 	char expected[64];
 
 	create_ring("r", 4, 3);
-	writer = open_writer("r");
+	writer = open_alone("r");
 	put_rows(writer, 0, 1);
 	ck_assert_int_eq(tt_ring_seal("r", 20000000, NULL, &err), TT_E_TIMEOUT);
 	snprintf(expected, sizeof(expected), "r: process %d,", (int)getpid());
