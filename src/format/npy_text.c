@@ -218,16 +218,14 @@ static int take_extent(struct scan *s, uint64_t *out)
 	return rc;
 }
 
-/* The columns from the bracket to the end of the first extent, when only spaces stand before
- * it; else its own. */
+/* The columns of the first extent, and of the spaces right before it. */
 static void note_columns(struct tti_npy_text *out, const struct scan *s,
 			 const char *bracket, const char *from)
 {
-	const char *first = bracket;
+	const char *first = from;
 
-	for (const char *c = bracket; c < from; c++)
-		if (*c != ' ')
-			first = from;
+	while (first > bracket && first[-1] == ' ')
+		first--;
 	out->extent_off = (size_t)(first - s->begin);
 	out->extent_width = (uint32_t)(s->at - first);
 }
