@@ -178,6 +178,35 @@ static void settle_spoilt(void)
 	tt_ring_writer_close(open_writer());
 }
 
+static struct tt_ring_writer *open_other(const char *dir)
+{
+	struct tt_ring_writer *writer = NULL;
+
+	OK(tt_ring_writer_open(&writer, dir, NULL, &err));
+	return writer;
+}
+
+/* The newest file of another ring is damaged: rows go on in one more. */
+static void leave_damaged(void)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_info info;
+	const struct row row = { 0, 0 };
+	char path[64];
+
+	step = "damaged";
+	create("d", 0);
+	writer = open_other("d");
+	OK(tt_ring_append(writer, &row, 1, NULL, &err));
+	OK(tt_ring_roll(writer, &err));
+	tt_ring_writer_close(writer);
+	OK(tt_ring_info("d", &info, &err));
+	snprintf(path, sizeof(path), "d/%s", info.files[info.file_count - 1].file_name);
+	tt_ring_info_free(&info);
+	spoil(path, "garbage!garbage!garbage!", 24);
+	tt_ring_writer_close(open_other("d"));
+}
+
 static void keep_up(void)
 {
 	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
@@ -214,6 +243,7 @@ static void work(void)
 	settle_orphans();
 	settle_named();
 	settle_spoilt();
+	leave_damaged();
 	keep_up();
 }
 
@@ -283,6 +313,13 @@ static int check(void)
 	writer = open_writer();
 	need(tt_ring_writer_repaired(writer)[0] == '\0', tt_ring_writer_repaired(writer));
 	tt_ring_writer_close(writer);
+	if (access("d/.lock", F_OK) == 0) {
+		const struct row row = { 1, 0 };
+
+		writer = open_other("d");
+		OK(tt_ring_append(writer, &row, 1, NULL, &err));
+		tt_ring_writer_close(writer);
+	}
 	return 0;
 }
 
@@ -290,7 +327,7 @@ static int check(void)
 
 static void clean(void)
 {
-	need(system("rm -rf r copy .r.new-* .copy.new-*") == 0, "rm");
+	need(system("rm -rf r d copy .r.new-* .d.new-* .copy.new-*") == 0, "rm");
 	*record = (struct record){ 0 };
 }
 

@@ -21,3 +21,18 @@ tests_live_power_power_SOURCES = \
 tests_live_power_power_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
 tests_live_power_power_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
 tests_live_power_power_LDADD = libttfail.la
+
+# A feed killed at random instants from outside.
+check_PROGRAMS += tests/live/kill_storm
+TESTS += tests/live/kill_storm
+tests_live_kill_storm_SOURCES = tests/live/kill_storm.c tests/lib/mp.c tests/lib/mp.h
+tests_live_kill_storm_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_kill_storm_LDADD = libttlive.la libttbase.la
+
+# The order of calls, by the same means.
+check_PROGRAMS += tests/live/power/order
+TESTS += tests/live/power/order
+tests_live_power_order_SOURCES = tests/live/power/order.c $(LIVE_TEST_SOURCES) $(POWER_MODEL)
+tests_live_power_order_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_power_order_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
+tests_live_power_order_LDADD = libttfail.la $(CHECK_LIBS)

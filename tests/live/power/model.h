@@ -33,6 +33,12 @@ void model_place(const char *name);
 /* Make dest, a directory that is not there yet, what might be left if the power failed now. */
 void model_image(const char *dest);
 
+/* From now on every call is noted, in order, as a line "CALL NAME" or "CALL NAME TO" with the
+ * last component of names; files of rings are called 1.npy, 2.npy, ... in the order in which
+ * they are met, files without a name "nameless", temporary copies "copy", root ".".  What was noted is forgotten by the next call. */
+void model_trace_begin(void);
+const char *model_trace(void);
+
 /* A number below n from the model's seed. */
 uint64_t model_random(uint64_t n);
 
@@ -43,6 +49,7 @@ bool model_enter(const char *call);
 void model_leave(const char *call);
 void model_opened(int fd, int dirfd, const char *path);
 void model_synced(int fd);
+void model_note(const char *call, int fd, const char *path, const char *to);
 /* A write that may make the file longer: told before it, and after it when it worked. */
 size_t model_size(int fd);
 void model_appended(int fd, size_t size_before, size_t from, size_t to);

@@ -176,6 +176,7 @@ static int work(void *arg)
 
 	random_state = run->seed;
 	rec->seed = run->seed;
+	rec->boot = run->boot;
 	NEED(chdir(in_top(path, run->dir)) == 0);
 	new_boot(run->boot);
 	if (!run->check && run->kind->prepare)
@@ -298,7 +299,7 @@ static void make_top(void)
 
 static int check_kept(const char *kept)
 {
-	struct run run = { .dir = "image", .check = true, .boot = 2 };
+	struct run run = { .dir = "image", .check = true };
 	char path[PATH_MAX], image[PATH_MAX];
 	FILE *file;
 	int status;
@@ -310,7 +311,8 @@ static int check_kept(const char *kept)
 	snprintf(path, sizeof(path), "%s/image", kept);
 	copy_tree(path, in_top(image, "image"));
 	run.kind = kinds[rec->kind];
-	run.seed = rec->seed + 2;
+	run.boot = (unsigned)rec->boot + 1;
+	run.seed = rec->seed + run.boot;
 	status = carry_out(&run);
 	printf("status %d; looked at in %s\n", status, top);
 	return status != 0;

@@ -31,7 +31,7 @@ struct power_once {
 
 /* Lies in memory that outlives the worker; an image takes a copy. */
 struct power_record {
-	uint64_t kind, seed;
+	uint64_t kind, seed, boot;
 	uint64_t gen;
 	/* a ring, "r" */
 	bool made; /* its create returned */

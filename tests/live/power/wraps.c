@@ -80,6 +80,7 @@ WRAP(int, fsync, int fd)
 {
 	if (!model_enter("fsync"))
 		return __real_fsync(fd);
+	model_note("fsync", fd, NULL, NULL);
 	model_synced(fd);
 	model_leave("fsync done");
 	return 0;
@@ -89,6 +90,7 @@ WRAP(int, fdatasync, int fd)
 {
 	if (!model_enter("fdatasync"))
 		return __real_fdatasync(fd);
+	model_note("fdatasync", fd, NULL, NULL);
 	model_synced(fd);
 	model_leave("fdatasync done");
 	return 0;
@@ -99,8 +101,10 @@ WRAP(int, linkat, int from_dir, const char *from, int to_dir, const char *to, in
 	bool told = model_enter("linkat");
 	int rc = __real_linkat(from_dir, from, to_dir, to, flags);
 
-	if (told && rc == 0)
+	if (told && rc == 0) {
+		model_note("link", -1, to, NULL);
 		model_linked(to_dir, to);
+	}
 	if (told)
 		model_leave("linkat done");
 	return rc;
@@ -111,8 +115,10 @@ WRAP(int, unlinkat, int dirfd, const char *path, int flags)
 	bool told = model_enter("unlinkat");
 	int rc = __real_unlinkat(dirfd, path, flags);
 
-	if (told && rc == 0)
+	if (told && rc == 0) {
+		model_note("unlink", -1, path, NULL);
 		model_unlinked(dirfd, path);
+	}
 	if (told)
 		model_leave("unlinkat done");
 	return rc;
@@ -133,8 +139,10 @@ WRAP(int, renameat2, int from_dir, const char *from, int to_dir, const char *to,
 	if (told)
 		old = model_find(from_dir, from);
 	rc = __real_renameat2(from_dir, from, to_dir, to, flags);
-	if (told && rc == 0)
+	if (told && rc == 0) {
+		model_note("rename", -1, from, to);
 		model_renamed(&old, to_dir, to);
+	}
 	if (told)
 		model_leave("rename done");
 	return rc;
@@ -200,6 +208,8 @@ WRAP(ssize_t, pwrite, int fd, const void *p, size_t n, off_t at)
 	ssize_t put = __real_pwrite(fd, p, n, at);
 
 	if (told && put > 0)
+		model_note("pwrite", fd, NULL, NULL);
+	if (told && put > 0)
 		model_appended(fd, before, (size_t)at, (size_t)(at + put));
 	if (told)
 		model_leave("pwrite done");
@@ -212,7 +222,10 @@ void __real_tti_failpoint(const char *name);
 void __wrap_tti_failpoint(const char *name);
 void __wrap_tti_failpoint(const char *name)
 {
-	model_place(name);
+	if (model_enter(name)) {
+		model_note(name, -1, NULL, NULL);
+		model_leave(name);
+	}
 	__real_tti_failpoint(name);
 }
 
