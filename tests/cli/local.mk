@@ -6,6 +6,7 @@ CLI_TESTS = \
 	tests/cli/csv.t \
 	tests/cli/files.t \
 	tests/cli/jsonl.t \
+	tests/cli/kill.t \
 	tests/cli/npy.t \
 	tests/cli/program.t \
 	tests/cli/prune.t \
