@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
 	{ 0, "skip-bad", NULL, "pass over malformed lines and say how many" },
 	{ 0, "sync", "none|MS|each", "when rows are made durable" },
 	{ 0, "wake", "each|US|never", "when sleeping readers are woken" },
+	{ 0, "force-network-fs", NULL, "write also on a network file system" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -145,6 +146,7 @@ static int start(struct append_job *job, struct cli_live_opts *live,
 	opts->columns = cli_opt_text(ctx, "columns");
 	opts->skip_bad = cli_opt_given(ctx, "skip-bad");
 	live->grow = cli_opt_given(ctx, "grow");
+	live->force_network_fs = cli_opt_given(ctx, "force-network-fs");
 	if (opts->columns && opts->format != CLI_CSV)
 		return cli_usage(ctx, "--columns is for csv");
 	status = cli_live_open(&job->live, ctx, ctx->args[0], live);

@@ -27,6 +27,7 @@ static const struct cli_option options[] = {
 	  "each new file removes old ones out of the queue beyond this" },
 	{ 0, "sync", "none|MS|each", "when rows are made durable" },
 	{ 0, "set", NULL, "change a ring that exists; what is not given stays as it is" },
+	{ 0, "force-network-fs", NULL, "write also on a network file system" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -34,7 +35,8 @@ static const struct cli_option options[] = {
 static int check_kind(const struct cli_ctx *ctx, bool rolling)
 {
 	static const char *const ring_only[] = {
-		"keep", "roll-at", "keep-batches-whole", "max-bytes", "sync", "set"
+		"keep", "roll-at", "keep-batches-whole", "max-bytes",
+		"sync", "set",	   "force-network-fs"
 	};
 	static const char *const file_only[] = { "if-same", "tail" };
 
@@ -122,6 +124,7 @@ static int ring_options(const struct cli_ctx *ctx, struct tt_ring_opts *opts)
 		opts->batches_whole = true;
 	if (cli_opt_given(ctx, "exact"))
 		opts->exact = true;
+	opts->force_network_fs = cli_opt_given(ctx, "force-network-fs");
 	if (opts->keep < 2)
 		return cli_usage(ctx, "--keep: a ring keeps at least 2 files");
 	return 0;

@@ -11,6 +11,7 @@ static const struct cli_option options[] = {
 	{ 0, "format", "F", "csv, jsonl, npy or raw" },
 	{ 0, "columns", "a,b,-,c",
 	  "the columns of CSV without a header line; - drops one" },
+	{ 0, "force-network-fs", NULL, "write also on a network file system" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -101,6 +102,7 @@ static int open_file(struct update_job *job)
 				path);
 	opts.access = TT_WRITE;
 	opts.in_ring = true;
+	opts.force_network_fs = cli_opt_given(job->ctx, "force-network-fs");
 	if (tt_file_open(&job->file, path, &opts, &err) < 0 ||
 	    tt_file_info(job->file, &info, &err) < 0 ||
 	    cli_rowtype_init(&job->type, info.dtype, info.row_rank, info.row_shape,

@@ -13,6 +13,7 @@ static int open_ring(struct cli_live *live)
 
 	opts.sync_ms = live->opts.sync_ms;
 	opts.wake_us = live->opts.wake_us;
+	opts.force_network_fs = live->opts.force_network_fs;
 	if (tt_ring_writer_open(&live->ring, live->path, &opts, &err) < 0)
 		return cli_fail_error(live->ctx, &err);
 	if (*tt_ring_writer_repaired(live->ring))
@@ -41,8 +42,9 @@ static int open_file(struct cli_live *live)
 
 	opts.access = TT_WRITE;
 	opts.wake_us = live->opts.wake_us;
-	opts.sync_ms = live->opts.sync_ms == INT64_MIN ? TT_SYNC_NONE
-						       : live->opts.sync_ms;
+	opts.sync_ms =
+		live->opts.sync_ms == INT64_MIN ? TT_SYNC_NONE : live->opts.sync_ms;
+	opts.force_network_fs = live->opts.force_network_fs;
 	if (tt_file_open(&live->file, live->path, &opts, &err) < 0 ||
 	    tt_file_info(live->file, &info, &err) < 0 ||
 	    cli_rowtype_init(&live->type, info.dtype, info.row_rank, info.row_shape,

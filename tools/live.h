@@ -10,6 +10,7 @@ struct cli_live_opts {
 	int64_t sync_ms; /* INT64_MIN: as the ring has it, none for a file */
 	int64_t wake_us;
 	bool grow; /* a full file grows */
+	bool force_network_fs;
 };
 
 struct cli_live {

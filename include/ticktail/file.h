@@ -84,7 +84,7 @@ struct tt_file_open_opts {
 	size_t struct_size;
 	enum tt_access access;
 	bool clean_rows; /* the caller promises that struct padding is zero already */
-	bool plain; /* TT_READ: accept a plain .npy file: rows 0..capacity are valid */
+	bool plain;    /* TT_READ: accept a plain .npy file: rows 0..capacity are valid */
 	bool in_ring;  /* allow a write to a file that belongs to a ring (update only) */
 	bool by_pread; /* do not map the rows: for files that others may cut short */
 	/* TT_WRITE; the words and the threads of struct tt_ring_writer_opts.  The threads start
@@ -93,6 +93,8 @@ struct tt_file_open_opts {
 	int64_t sync_ms; /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
 	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
 	int helper_cpu, helper_nice;
+	bool force_network_fs; /* TT_WRITE: also on a network file system, where processes
+				* of other hosts see torn rows */
 };
 #define TT_FILE_OPEN_OPTS_INIT \
 	{ \

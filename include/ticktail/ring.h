@@ -32,11 +32,12 @@ struct tt_ring_opts {
 	/* 0: no limit on what lies on disk; else each roll removes the oldest files outside the
 	 * queue until the rest fits.  Files in the queue are never removed. */
 	uint64_t max_bytes;
-	int64_t sync_ms;     /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
-	int32_t roll_at_s;   /* second of the UTC day, -1 none */
-	bool batches_whole;  /* a batch that does not fit starts a new file */
-	bool exact;	     /* as in struct tt_file_create_opts */
-	uint32_t tail_words; /* 0 or 5; 4: files that npyt 0.3.x can read */
+	int64_t sync_ms;       /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
+	int32_t roll_at_s;     /* second of the UTC day, -1 none */
+	bool batches_whole;    /* a batch that does not fit starts a new file */
+	bool exact;	       /* as in struct tt_file_create_opts */
+	uint32_t tail_words;   /* 0 or 5; 4: files that npyt 0.3.x can read */
+	bool force_network_fs; /* as in struct tt_ring_writer_opts; is not stored */
 };
 #define TT_RING_OPTS_INIT \
 	{ \

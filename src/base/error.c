@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/limits.h"
 
 static void mark_cut(char *text, size_t size)
 {
@@ -47,6 +48,13 @@ int tti_fail(struct tt_error *err, int code, const char *fmt, ...)
 
 int tti_fail_sys(struct tt_error *err, int code, const char *path, const char *what)
 {
+	char words[160] = "";
+
+	if (err)
+		tti_limit_words(code, words, sizeof(words));
+	if (words[0])
+		return tti_fail(err, code, "%s: %s%s%s (%s)", path, what ? what : "",
+				what ? ": " : "", tt_strerror(code), words);
 	if (what)
 		return tti_fail(err, code, "%s: %s: %s", path, what, tt_strerror(code));
 	return tti_fail(err, code, "%s: %s", path, tt_strerror(code));

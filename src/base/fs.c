@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/limits.h"
 
 void tti_close_fd(int *fd)
 {
@@ -36,24 +38,32 @@ static const char *kind_words(mode_t mode)
 	return "not a regular file";
 }
 
+int tti_need_regular(int fd, const char *path, struct tt_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return tti_fail_sys(err, -errno, path, "fstat");
+	if (!S_ISREG(st.st_mode))
+		return tti_fail(err, TT_E_FORMAT, "%s: is %s, not a regular file", path,
+				kind_words(st.st_mode));
+	return TT_OK;
+}
+
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err)
 {
 	tti_auto_fd fd =
 		openat(dirfd, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-	struct stat st;
+	int rc;
 
 	if (fd < 0 && errno == EISDIR)
 		return tti_fail(err, -EISDIR, "%s: is a directory, not a regular file",
 				path);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
-	if (fstat(fd, &st) < 0)
-		return tti_fail_sys(err, -errno, path, "fstat");
-	if (!S_ISREG(st.st_mode))
-		return tti_fail(err, TT_E_FORMAT, "%s: is %s, not a regular file", path,
-				kind_words(st.st_mode));
-	return tti_steal_fd(&fd);
+	rc = tti_need_regular(fd, path, err);
+	return rc < 0 ? rc : tti_steal_fd(&fd);
 }
 
 int tti_pread_all(int fd, void *buf, size_t n, uint64_t offset)
@@ -132,8 +142,9 @@ int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
 
 	if (n == 0)
 		return TT_OK;
-	if (offset > INT64_MAX || n > INT64_MAX - offset)
-		return -EFBIG;
+	rc = tti_check_file_size(offset, n);
+	if (rc < 0)
+		return rc;
 	do
 		rc = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset,
 			       (off_t)n);
@@ -148,16 +159,23 @@ int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
 int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
 		   uint64_t needed)
 {
+	char mount[PATH_MAX], words[160];
 	struct statvfs fs;
 
-	if (code == -ENOSPC && fstatvfs(fd, &fs) == 0)
-		return tti_fail(
-			err, code,
-			"%s: no space left: needs %llu bytes, %llu are free on this "
-			"file system",
-			path, (unsigned long long)needed,
-			(unsigned long long)fs.f_bavail * fs.f_frsize);
-	return tti_fail_sys(err, code, path, NULL);
+	if (!err || (code != -ENOSPC && code != -EDQUOT && code != -EFBIG))
+		return tti_fail_sys(err, code, path, NULL);
+	if (code != -ENOSPC || fstatvfs(fd, &fs) < 0) {
+		tti_limit_words(code, words, sizeof(words));
+		return tti_fail(err, code, "%s: needs %llu bytes: %s%s%s%s", path,
+				(unsigned long long)needed, tt_strerror(code),
+				words[0] ? " (" : "", words, words[0] ? ")" : "");
+	}
+	tti_mount_point(fd, mount, sizeof(mount));
+	return tti_fail(
+		err, code, "%s: no space left on %s%s: needs %llu bytes, %llu are free%s",
+		path, mount[0] ? "the file system at " : "this file system", mount,
+		(unsigned long long)needed, (unsigned long long)fs.f_bavail * fs.f_frsize,
+		fs.f_files > 0 && fs.f_favail == 0 ? ", but no inode" : "");
 }
 
 int tti_fsync_dir(int dirfd)
@@ -209,7 +227,9 @@ int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, 
 
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, tmp, NULL);
-	rc = tti_write_all(fd, bytes, n);
+	rc = tti_check_file_size(0, n);
+	if (rc == TT_OK)
+		rc = tti_write_all(fd, bytes, n);
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = -errno;
 	if (rc == TT_OK && replace && renameat(dirfd, tmp, dirfd, name) < 0)
@@ -265,18 +285,75 @@ bool tti_same_inode(int fd, int dirfd, const char *name)
 	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-bool tti_is_network_fs(int fd)
+/* Numbers of statfs(2). */
+static const struct {
+	uint32_t magic;
+	const char *name;
+} network_kinds[] = {
+	{ 0x6969, "NFS" },	 { 0x517b, "SMB" },	   { 0xfe534d42, "SMB2" },
+	{ 0xff534d42, "CIFS" },	 { 0x00c36400, "Ceph" },   { 0x5346414f, "AFS" },
+	{ 0x6b414653, "kAFS" },	 { 0x01021997, "9P" },	   { 0x0bd00bd0, "Lustre" },
+	{ 0x01161970, "GFS2" },	 { 0x7461636f, "OCFS2" },  { 0x47504653, "GPFS" },
+	{ 0x564c, "NCP" },	 { 0x73757245, "Coda" },   { 0x19830326, "BeeGFS" },
+	{ 0xaad7aaea, "PanFS" }, { 0x786f4256, "vboxsf" }, { 0xbacbacbc, "HGFS" },
+	{ 0x65735546, "FUSE" }, /* sshfs, GlusterFS, s3fs: judged by the mount's type */
+};
+
+/* fuse.NAME of the mount that fd is on, by its device number; FUSE can also be a local one. */
+static bool is_local_fuse(int fd)
 {
-	/* numbers of statfs(2): NFS, SMB, SMB2, CIFS, Ceph, AFS, 9P, Lustre, GFS2 */
-	static const uint32_t magics[] = { 0x6969,     0x517b,	   0xfe534d42,
-					   0xff534d42, 0x00c36400, 0x5346414f,
-					   0x01021997, 0x0bd00bd0, 0x01161970 };
+	static const char *const local[] = { " fuseblk ",	 " fuse.ntfs-3g ",
+					     " fuse.exfat ",	 " fuse.fuse2fs ",
+					     " fuse.overlayfs ", " fuse.fuse-overlayfs ",
+					     " fuse.lxcfs ",	 " fuse.gocryptfs ",
+					     " fuse.encfs ",	 " fuse.mergerfs " };
+	char line[4096], device[32];
+	struct stat st;
+	bool found = false;
+	FILE *mounts;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	mounts = fopen("/proc/self/mountinfo", "re");
+	snprintf(device, sizeof(device), " %u:%u ", major(st.st_dev), minor(st.st_dev));
+	while (mounts && !found && fgets(line, sizeof(line), mounts))
+		for (size_t i = 0; strstr(line, device) && i < TTI_LEN(local); i++)
+			found |= strstr(line, local[i]) != NULL;
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
+const char *tti_network_fs(int fd)
+{
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < TTI_LEN(magics); i++)
-		if ((uint32_t)fs.f_type == magics[i])
-			return true;
-	return false;
+		return NULL;
+	for (size_t i = 0; i < TTI_LEN(network_kinds); i++)
+		if ((uint32_t)fs.f_type == network_kinds[i].magic)
+			return strcmp(network_kinds[i].name, "FUSE") == 0 &&
+					       is_local_fuse(fd)
+				       ? NULL
+				       : network_kinds[i].name;
+	return NULL;
+}
+
+bool tti_is_network_fs(int fd)
+{
+	return tti_network_fs(fd) != NULL;
+}
+
+int tti_refuse_network_fs(int fd, const char *path, bool force, struct tt_error *err)
+{
+	const char *kind = force ? NULL : tti_network_fs(fd);
+
+	if (!kind)
+		return TT_OK;
+	return tti_fail(
+		err, TT_E_UNSUPPORTED,
+		"%s: lies on a network file system (%s), where processes of other "
+		"hosts do not share memory and read torn rows: write to a local "
+		"one, or force it (--force-network-fs)",
+		path, kind);
 }

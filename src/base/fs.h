@@ -29,6 +29,9 @@ static inline int tti_steal_fd(int *fd)
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err);
 
+/* TT_OK, or TT_E_FORMAT with what fd is instead of a regular file. */
+int tti_need_regular(int fd, const char *path, struct tt_error *err);
+
 /* Exactly n bytes or an error; -ENODATA when the file ends before. */
 int tti_pread_all(int fd, void *buf, size_t n, uint64_t offset);
 int tti_pwrite_all(int fd, const void *buf, size_t n, uint64_t offset);
@@ -65,7 +68,11 @@ int tti_narrow_mode(int fd, int like);
 /* true when fd is still what path names (same device and inode). */
 bool tti_same_inode(int fd, int dirfd, const char *name);
 
-/* true for NFS, SMB, FUSE-less network file systems, where mapped words are not shared. */
+/* The name of a network file system, where mapped words are not shared between hosts; NULL
+ * for a local one, and when it cannot be told.  A FUSE that is not known to be local counts. */
+const char *tti_network_fs(int fd);
 bool tti_is_network_fs(int fd);
+/* TT_E_UNSUPPORTED for live writing there, unless forced. */
+int tti_refuse_network_fs(int fd, const char *path, bool force, struct tt_error *err);
 
 #endif

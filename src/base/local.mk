@@ -7,6 +7,7 @@ libttbase_la_SOURCES += \
 	src/base/error_tag.c \
 	src/base/failpoint.c src/base/failpoint.h \
 	src/base/fs.c src/base/fs.h \
+	src/base/limits.c src/base/limits.h \
 	src/base/lock.c src/base/lock.h \
 	src/base/map.c src/base/map.h \
 	src/base/num.c src/base/num.h \

@@ -80,8 +80,8 @@ int tti_file_lock(const struct tti_place *place, struct tt_error *err)
 /* The name in the manifest that is newest, 0 when there is none. */
 static int newest_name(const struct tti_place *place, uint64_t *out, struct tt_error *err)
 {
-	tti_auto_fd fd = tti_open_regular(place->dirfd, TTI_MANIFEST_NAME, O_RDONLY,
-					  TTI_MANIFEST_NAME, err);
+	tti_auto_fd fd = tti_open_regular(place->dirfd, TTI_MANIFEST_NAME,
+					  O_RDONLY | O_NOFOLLOW, TTI_MANIFEST_NAME, err);
 	tti_auto_free uint64_t *slots = NULL;
 	struct stat st;
 	uint64_t n;
@@ -137,6 +137,9 @@ static int lock_ring(struct tt_file *file, struct tt_error *err)
 	if (file->ring_fd < 0)
 		return tti_fail(err, -errno, "%s: the ring's %s: %s", place->path,
 				WRITER_NAME, tt_strerror(-errno));
+	rc = tti_need_regular(file->ring_fd, place->path, err);
+	if (rc < 0)
+		return rc;
 	rc = tti_lock_try(file->ring_fd, TTI_LOCK_WRITER);
 	if (rc == TT_E_BUSY)
 		return tti_fail(err, rc,
@@ -168,10 +171,12 @@ static void drop_leftover_copy(const struct tt_file *file)
 static int check_range(const struct tt_file *file, struct tt_error *err)
 {
 	if (file->sync_ms < TT_SYNC_NONE || file->sync_ms > TTI_SYNC_MS_MAX)
-		return tti_fail(err, TT_E_RANGE, "%s: sync %" PRId64 " ms: -1, or 0 to %d",
+		return tti_fail(err, TT_E_RANGE,
+				"%s: sync %" PRId64 " ms: -1, or 0 to %d",
 				file->place.path, file->sync_ms, TTI_SYNC_MS_MAX);
 	if (file->wake_us < TT_WAKE_NEVER || file->wake_us > TTI_WAKE_US_MAX)
-		return tti_fail(err, TT_E_RANGE, "%s: wake %" PRId64 " us: -1, or 0 to %d",
+		return tti_fail(err, TT_E_RANGE,
+				"%s: wake %" PRId64 " us: -1, or 0 to %d",
 				file->place.path, file->wake_us, TTI_WAKE_US_MAX);
 	return TT_OK;
 }
@@ -183,7 +188,7 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 				      .writable = true,
 				      .take_fd = true };
 	tti_auto_fd fd = -1;
-	int rc = TT_OK;
+	int rc;
 
 	if (opts->by_pread || opts->plain)
 		return tti_fail(err, TT_E_MISUSE,
@@ -195,7 +200,9 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 	rc = tti_file_init_duty(file);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, file->place.path, NULL);
-	if (file->place.in_ring)
+	rc = tti_refuse_network_fs(file->place.dirfd, file->place.path,
+				   opts->force_network_fs, err);
+	if (rc == TT_OK && file->place.in_ring)
 		rc = opts->in_ring ? lock_ring(file, err)
 				   : tti_place_refuse_ring(&file->place, "a write", err);
 	if (rc < 0)

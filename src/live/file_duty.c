@@ -64,8 +64,8 @@ static int64_t patience_ns(const struct tti_duty *duty, const struct tti_look *l
 
 static void populate(struct tt_file *file)
 {
-	file->populated = tti_populate(&file->live, tti_end_load(file->live.tail),
-				       file->populated);
+	file->populated =
+		tti_populate(&file->live, tti_end_load(file->live.tail), file->populated);
 	atomic_store_explicit(&file->seen_populated, file->populated,
 			      memory_order_relaxed);
 }

@@ -252,7 +252,8 @@ static int make_attr(pthread_attr_t *attr, int cpu)
 
 	if (rc)
 		return rc;
-	pthread_attr_setstacksize(attr, tti_max_u64(STACK_BYTES, (uint64_t)PTHREAD_STACK_MIN));
+	pthread_attr_setstacksize(attr,
+				  tti_max_u64(STACK_BYTES, (uint64_t)PTHREAD_STACK_MIN));
 	pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(attr, SCHED_OTHER);
 	pthread_attr_setschedparam(attr, &plain);
@@ -294,8 +295,7 @@ static int start_threads(struct tti_crew *crew, const struct tti_crew_opts *opts
 	int rc;
 
 	pthread_once(&once, install);
-	crew->has_barrier =
-		membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	crew->has_barrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 	crew->nice = opts->nice;
 	rc = make_attr(&attr, opts->cpu);
 	if (rc)

@@ -44,8 +44,8 @@ struct tti_duty_ops {
 
 struct tti_duty {
 	_Atomic(uint32_t) attention; /* TTI_ATTEND_*; 0: appends are quick */
-	_Atomic(uint64_t) turn;	     /* odd: the owner is at work; half of it counts appends */
-	pthread_mutex_t work_mutex;  /* one at a time does what may take long */
+	_Atomic(uint64_t) turn; /* odd: the owner is at work; half of it counts appends */
+	pthread_mutex_t work_mutex; /* one at a time does what may take long */
 	const struct tti_duty_ops *ops;
 	/* under the registry's mutex */
 	struct tti_duty *prev, *next;
@@ -133,7 +133,8 @@ static inline uint32_t tti_attention(const struct tti_duty *duty)
 
 static inline void tti_attend(struct tti_duty *duty, uint32_t flags)
 {
-	if ((atomic_load_explicit(&duty->attention, memory_order_relaxed) & flags) != flags)
+	if ((atomic_load_explicit(&duty->attention, memory_order_relaxed) & flags) !=
+	    flags)
 		atomic_fetch_or_explicit(&duty->attention, flags, memory_order_acq_rel);
 }
 

@@ -27,17 +27,18 @@ struct tti_live {
 	/* what an append touches, side by side */
 	unsigned char *at; /* writer: where the next row goes */
 	uint64_t end;	   /* writer: the last published end; plain file: capacity */
-	uint64_t limit;	   /* writer: rows below it may be appended without another look */
+	uint64_t limit; /* writer: rows below it may be appended without another look */
 	uint64_t row_bytes;
-	tti_word *tail; /* in the mapping; NULL without one, or misaligned */
+	tti_word *tail;		 /* in the mapping; NULL without one, or misaligned */
 	unsigned char row_class; /* enum tti_row_class */
 	bool masked;		 /* rows have padding to be zeroed, and mask serves */
-	bool aligned;		 /* end is 8-byte aligned: it can be published by a store */
+	bool aligned; /* end is 8-byte aligned: it can be published by a store */
 	bool writable;
-	bool has_padding;	 /* append has padding bytes to zero */
-	uint32_t tail_words;	 /* 5, 4; 0: a plain .npy file */
+	bool has_padding;	     /* append has padding bytes to zero */
+	uint32_t tail_words;	     /* 5, 4; 0: a plain .npy file */
 	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
-	_Alignas(16) unsigned char mask[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding */
+	_Alignas(16) unsigned char mask
+		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding */
 
 	int fd; /* owned */
 	struct tti_npy npy;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/num.h"
 #include "format/dtype.h"
 
@@ -175,7 +176,7 @@ static int map_file(struct tti_live *live, bool writable, struct tt_error *err)
 	int rc = tti_map_open(&live->map, live->fd, live->file_bytes, writable);
 
 	if (rc < 0)
-		return tti_fail_sys(err, rc, live->path, "mmap");
+		return tti_fail_map(err, rc, live->path, live->file_bytes);
 	live->rows = (unsigned char *)live->map.addr + live->data_off;
 	live->at = live->rows + live->end * live->row_bytes;
 	if (live->tail_words && live->aligned)

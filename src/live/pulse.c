@@ -115,7 +115,8 @@ void *tti_pulse_main(void *arg)
 	struct pulse pulse = { .crew = arg };
 
 	tti_crew_settle(pulse.crew, "tt-pulse");
-	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default would double a short period */
+	prctl(PR_SET_TIMERSLACK,
+	      1000ul); /* ns; the default would double a short period */
 	pulse.moved_ns = tti_clock_monotonic_ns();
 	pthread_mutex_lock(&pulse.crew->mutex);
 	while (!pulse.crew->stopping)

@@ -34,7 +34,8 @@ struct tti_ring {
 	uint64_t slots;
 	struct tti_map set;	      /* empty: no settings file that can be used */
 	struct tti_settings settings; /* when set is mapped */
-	int set_rc; /* TT_OK, -ENOENT, or why the settings file is not used */
+	int set_rc;  /* TT_OK, -ENOENT, or why the settings file is not used */
+	int lock_rc; /* the same of the manifest */
 	struct tti_entry_index *index; /* owned; NULL: entries are searched one by one */
 };
 #define TTI_RING_EMPTY \
@@ -47,6 +48,8 @@ struct tti_ring {
 int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 		  struct tt_error *err);
 void tti_ring_close(struct tti_ring *ring);
+/* Why the manifest is not used, in words: ring->lock_rc. */
+int tti_ring_fail_manifest(const struct tti_ring *ring, struct tt_error *err);
 /* Map what has grown or appeared since. */
 void tti_ring_refresh(struct tti_ring *ring);
 void tti_ring_refresh_manifest(struct tti_ring *ring);

@@ -173,6 +173,9 @@ int tt_ring_create(const char *dir, const struct tt_dtype *dtype,
 		return tti_fail_in(err, rc, "%s", dir);
 	rc = tti_site_find(&creation.site, dir, err);
 	if (rc == TT_OK)
+		rc = tti_refuse_network_fs(creation.site.parent, dir,
+					   mine.force_network_fs, err);
+	if (rc == TT_OK)
 		rc = build(&creation, err);
 	tti_site_fini(&creation.site);
 	return rc;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/num.h"
 
 const char *tti_ring_path(const struct tti_ring *ring, const char *name, char *buf,
@@ -42,16 +43,22 @@ void tti_ring_refresh_manifest(struct tti_ring *ring)
 	struct tti_map map;
 	uint64_t slots;
 
-	if (ring->lock_fd < 0)
-		ring->lock_fd = open_own(ring, TTI_MANIFEST_NAME, NULL);
 	if (ring->lock_fd < 0) {
-		ring->lock_fd = -1;
-		return;
+		ring->lock_fd = open_own(ring, TTI_MANIFEST_NAME, NULL);
+		if (ring->lock_fd < 0) {
+			ring->lock_rc = ring->lock_fd;
+			ring->lock_fd = -1;
+			return;
+		}
 	}
-	if (fstat(ring->lock_fd, &st) < 0 || (uint64_t)st.st_size <= ring->lock.bytes ||
-	    tti_manifest_slots((uint64_t)st.st_size, &slots, "", NULL) < 0)
+	ring->lock_rc = fstat(ring->lock_fd, &st) < 0 ? -errno : TT_OK;
+	if (ring->lock_rc < 0 || (uint64_t)st.st_size <= ring->lock.bytes)
 		return;
-	if (tti_map_open(&map, ring->lock_fd, slots * 8, ring->writable) < 0)
+	ring->lock_rc = tti_manifest_slots((uint64_t)st.st_size, &slots, "", NULL);
+	if (ring->lock_rc == TT_OK)
+		ring->lock_rc =
+			tti_map_open(&map, ring->lock_fd, slots * 8, ring->writable);
+	if (ring->lock_rc < 0)
 		return;
 	tti_map_close(&ring->lock);
 	ring->lock = map;
@@ -108,6 +115,40 @@ static void map_settings(struct tti_ring *ring)
 		return;
 	tti_map_close(&ring->set);
 	ring->set = map;
+}
+
+int tti_ring_fail_manifest(const struct tti_ring *ring, struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+	int fd;
+
+	tti_ring_path(ring, TTI_MANIFEST_NAME, path, sizeof(path));
+	if (ring->lock_fd >= 0)
+		return tti_fail_map(err, ring->lock_rc, path, TTI_MANIFEST_MAX_SLOTS * 8);
+	/* again, for its words */
+	fd = open_own(ring, TTI_MANIFEST_NAME, err);
+	if (fd < 0)
+		return fd;
+	tti_close_fd(&fd);
+	return tti_fail_sys(err, ring->lock_rc, path, NULL);
+}
+
+/* Nobody could look, for want of something: that says nothing about the ring. */
+static bool is_want(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+}
+
+static int refuse_blind(const struct tti_ring *ring, struct tt_error *err)
+{
+	char path[TTI_RING_PATH_BYTES];
+
+	if (is_want(ring->lock_rc))
+		return tti_ring_fail_manifest(ring, err);
+	if (!is_want(ring->set_rc))
+		return TT_OK;
+	tti_ring_path(ring, TTI_SETTINGS_NAME, path, sizeof(path));
+	return tti_fail_map(err, ring->set_rc, path, TTI_SETTINGS_MIN_BYTES);
 }
 
 void tti_ring_refresh(struct tti_ring *ring)
@@ -205,14 +246,16 @@ static int compare_items(const void *a, const void *b)
 	return (int)right->merged - (int)left->merged; /* the merged file first */
 }
 
-static bool is_regular(const struct tti_ring *ring, const struct dirent *found)
+/* 1, 0, or why it cannot be told. */
+static int is_regular(const struct tti_ring *ring, const struct dirent *found)
 {
 	struct stat st;
 
 	if (found->d_type != DT_UNKNOWN)
 		return found->d_type == DT_REG;
-	return fstatat(ring->dirfd, found->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode);
+	if (fstatat(ring->dirfd, found->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISREG(st.st_mode);
 }
 
 static int add_item(struct tti_ring *ring, struct tti_items *items,
@@ -220,9 +263,10 @@ static int add_item(struct tti_ring *ring, struct tti_items *items,
 {
 	uint64_t name;
 	enum tti_ring_entry kind = tti_ring_parse_name(found->d_name, &name);
+	int rc = kind == TTI_RING_OTHER ? 0 : is_regular(ring, found);
 
-	if (kind == TTI_RING_OTHER || !is_regular(ring, found))
-		return TT_OK;
+	if (rc <= 0)
+		return rc;
 	if (grow((void **)&items->at, &items->room, items->count, sizeof(*items->at)) < 0)
 		return -ENOMEM;
 	items->at[items->count++] =
@@ -346,6 +390,8 @@ static bool is_ring(struct tti_ring *ring)
 int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 		  struct tt_error *err)
 {
+	int rc;
+
 	*ring = (struct tti_ring)TTI_RING_EMPTY;
 	ring->writable = writable;
 	ring->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -365,7 +411,10 @@ int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 				TTI_MANIFEST_NAME, TTI_SETTINGS_NAME);
 	}
 	tti_ring_refresh(ring);
-	return TT_OK;
+	rc = refuse_blind(ring, err);
+	if (rc < 0)
+		tti_ring_close(ring);
+	return rc;
 }
 
 int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err)

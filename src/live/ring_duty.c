@@ -12,9 +12,9 @@
 #include "live/populate.h"
 
 #define MS INT64_C(1000000)
-#define LOOK_NS (100 * MS)  /* at seal requests and hours, when no row comes */
-#define RETRY_NS (100 * MS) /* after a next file could not be made */
-#define CLAIM_NS (10 * MS)  /* between two claims of one writer */
+#define LOOK_NS (100 * MS)   /* at seal requests and hours, when no row comes */
+#define RETRY_NS (100 * MS)  /* after a next file could not be made */
+#define CLAIM_NS (10 * MS)   /* between two claims of one writer */
 #define DEFAULT_LOOK_US 1000 /* without a wake period */
 #define SMALL_BYTES (UINT64_C(4) << 20) /* the next file is made with the first row */
 
@@ -39,7 +39,8 @@ static void wake_readers(struct tt_ring_writer *writer)
 void tti_writer_count_rows(struct tt_ring_writer *writer, int64_t wall_ns)
 {
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
-	uint64_t rows = file->before + tti_wfile_end(file), turn = LOAD(writer->duty.turn);
+	uint64_t rows = file->before + tti_wfile_end(file),
+		 turn = LOAD(writer->duty.turn);
 	struct tti_counters *counters = tti_writer_counters(writer);
 
 	if (rows != writer->seen_rows) {
@@ -55,9 +56,9 @@ void tti_writer_count_rows(struct tt_ring_writer *writer, int64_t wall_ns)
 
 static bool has_to_roll(const struct tt_ring_writer *writer, uint64_t end)
 {
-	bool asked = tti_request_peek(tti_ring_words(&writer->ring)) !=
-			     LOAD(writer->served) ||
-		     LOAD(writer->seal_failed);
+	bool asked =
+		tti_request_peek(tti_ring_words(&writer->ring)) != LOAD(writer->served) ||
+		LOAD(writer->seal_failed);
 	int64_t due = LOAD(writer->roll_due_ns);
 
 	return asked || (due != INT64_MAX && end > 0 && writer->coarse_ns() >= due);

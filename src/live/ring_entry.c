@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include "base/failpoint.h"
+#include "base/limits.h"
 
 uint64_t tti_ring_entry_count(const struct tti_ring *ring)
 {
@@ -122,8 +123,8 @@ static int grow_entries(struct tti_ring *ring, struct tt_error *err)
 	TTI_FAILPOINT("ring.entry.grown");
 	tti_ring_refresh(ring);
 	if (ring->set.bytes < bytes + add)
-		return tti_fail_sys(err, ring->set_rc < 0 ? ring->set_rc : -ENOMEM, path,
-				    "map it again after it has grown");
+		return tti_fail_map(err, ring->set_rc < 0 ? ring->set_rc : -ENOMEM, path,
+				    bytes + add);
 	return TT_OK;
 }
 

@@ -51,6 +51,9 @@ static int lock_once(int *fd_out, const struct tti_ring *ring, int64_t byte,
 		    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
+	rc = tti_need_regular(fd, path, err);
+	if (rc < 0)
+		return rc;
 	rc = tti_lock_try(fd, byte);
 	if (rc == TT_E_BUSY)
 		return busy(ring, byte, err);

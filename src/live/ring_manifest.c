@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/failpoint.h"
+#include "base/limits.h"
 #include "base/num.h"
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
@@ -76,8 +77,10 @@ static int copy_bytes(int from, int to, uint64_t bytes)
 {
 	char buf[65536];
 	uint64_t at = 0;
-	int rc = ftruncate(to, (off_t)bytes) < 0 ? -errno : TT_OK;
+	int rc = tti_check_file_size(0, bytes);
 
+	if (rc == TT_OK && ftruncate(to, (off_t)bytes) < 0)
+		rc = -errno;
 	while (at < bytes && rc == TT_OK) {
 		off_t data = lseek(from, (off_t)at, SEEK_DATA);
 		size_t step;
@@ -179,16 +182,19 @@ static bool leaves_out(const struct tti_names *queue, const struct tti_items *it
 }
 
 /* Every name that the manifest gives must have its file, but the newest: npyt stores the name
- * first.  That is then the time at which it did. */
-static bool is_manifest_right(struct tti_ring *ring, const struct tti_items *items)
+ * first.  That is then the time at which it did.  1 right, 0 wrong, -ENOMEM not known. */
+static int is_manifest_right(struct tti_ring *ring, const struct tti_items *items)
 {
 	tti_auto_names queue = { 0 };
 	uint64_t soon = (uint64_t)tti_clock_realtime_ns() + DAY_NS;
 	size_t k = 0;
+	int rc;
 
-	if (!ring->lock.addr || begins_with_zero(ring) ||
-	    tti_ring_queue(ring, &queue, NULL) < 0)
+	if (!ring->lock.addr || begins_with_zero(ring))
 		return false;
+	rc = tti_ring_queue(ring, &queue, NULL);
+	if (rc < 0)
+		return rc == -ENOMEM ? rc : false;
 	if (tti_ring_newest(ring) == 0)
 		return items->count == 0;
 	for (size_t i = 0; i < queue.count; i++) {
@@ -247,7 +253,7 @@ static int size_manifest(struct tti_ring *ring, uint64_t keep, struct tt_error *
 	TTI_FAILPOINT("ring.rebuild.sized");
 	tti_map_close(&ring->lock);
 	tti_ring_refresh(ring);
-	return ring->lock.addr ? TT_OK : tti_fail_sys(err, -ENOMEM, path, "map");
+	return ring->lock.addr ? TT_OK : tti_ring_fail_manifest(ring, err);
 }
 
 /* The newest files into the slots.  Values fall here, which is why readers look twice.  All
@@ -304,12 +310,19 @@ int tti_ring_mend_manifest(struct tti_ring *ring, uint64_t keep, bool force,
 	uint64_t wanted = tti_max_u64(keep, ring->set.addr ? ring->settings.keep : 2);
 	int rc;
 
+	/* what could not be looked at is neither missing nor damaged */
+	if (ring->lock_rc < 0 && ring->lock_rc != -ENOENT &&
+	    ring->lock_rc != TT_E_DAMAGED)
+		return tti_ring_fail_manifest(ring, err);
 	ring->lock = (struct tti_map){ 0 };
 	rc = tti_ring_list(ring, &items, err); /* by the directory alone */
 	ring->lock = lock;
 	if (rc < 0)
 		return rc;
-	if (force || !is_manifest_right(ring, &items))
+	rc = is_manifest_right(ring, &items);
+	if (rc == -ENOMEM)
+		return tti_fail_sys(err, rc, ring->path, NULL);
+	if (force || rc <= 0)
 		return rebuild(ring, wanted, &items, repair, err);
 	return ring->slots < wanted ? size_manifest(ring, wanted, err) : TT_OK;
 }

@@ -16,10 +16,11 @@
 #include "base/num.h"
 #include "base/opts.h"
 
-static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out)
+static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out,
+		   struct tt_error *err)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(ring, name, false, false, true, &live, NULL);
+	int rc = tti_ring_open_file(ring, name, false, false, true, &live, err);
 
 	if (rc == TT_OK)
 		*out = tti_live_end(&live);
@@ -35,9 +36,12 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name,
 	struct tti_ring *ring = &writer->ring;
 	char file_name[TTI_RING_NAME_BYTES], aside[64];
 	uint64_t rows = 0, idx;
-	int rc = rows_of(ring, name, &rows);
+	struct tt_error why;
+	int rc = rows_of(ring, name, &rows, &why);
 
 	tti_ring_format_name(file_name, name, false);
+	if (rc < 0 && !tti_ring_is_damage(rc)) /* it may be whole */
+		return rc == -ENOENT ? TT_OK : tti_fail(err, rc, "%s", why.text);
 	if (rc == TT_OK && rows > 0) {
 		tti_repair_add(&writer->repair, "%s held rows and was entered again",
 			       file_name);
@@ -328,12 +332,7 @@ static int take_options(struct tt_ring_writer *writer,
 		return tti_fail(err, TT_E_RANGE,
 				"%s: sync %" PRId64 " ms: -1, or 0 to %d",
 				writer->ring.path, opts->sync_ms, TTI_SYNC_MS_MAX);
-	if (!opts->force_network_fs && tti_is_network_fs(writer->ring.dirfd))
-		return tti_fail(
-			err, TT_E_UNSUPPORTED,
-			"%s: lies on a network file system, where readers on other "
-			"hosts see torn rows: write to a local one, or force it",
-			writer->ring.path);
+	writer->force_network_fs = opts->force_network_fs;
 	return TT_OK;
 }
 
@@ -389,6 +388,10 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 		rc = take_options(writer, opts, err);
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&writer->lock, &writer->ring, TTI_LOCK_WRITER, err);
+	/* behind the lock: beside a writer that forced it, busy is what counts */
+	if (rc == TT_OK)
+		rc = tti_refuse_network_fs(writer->ring.dirfd, writer->ring.path,
+					   writer->force_network_fs, err);
 	/* what stood there before the lock was ours may have been changed meanwhile */
 	if (rc == TT_OK) {
 		tti_map_close(&writer->ring.set);

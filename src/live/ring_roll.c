@@ -117,11 +117,12 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 	tti_live_choose_copy(&file->live, writer->clean);
 	atomic_store_explicit(&file->slow_end, file->live.end, memory_order_relaxed);
 	atomic_store_explicit(&writer->file, file, memory_order_release);
-	set_roll_due(writer, file->live.end == 0
-				     ? INT64_MAX
-				     : tti_writer_roll_due(
-					       writer, tti_field_load(
-							       &file->entry->first_row_ns)));
+	set_roll_due(
+		writer,
+		file->live.end == 0
+			? INT64_MAX
+			: tti_writer_roll_due(
+				  writer, tti_field_load(&file->entry->first_row_ns)));
 	return TT_OK;
 }
 
@@ -152,10 +153,14 @@ static int next_name(struct tt_ring_writer *writer, uint64_t *out, struct tt_err
 		return tti_fail(err, TT_E_RANGE,
 				"%s: no name is left after file %" PRIu64 ".npy",
 				writer->ring.path, newest);
-	if (now <= 0 || (uint64_t)now <= newest)
-		tti_count_clock_step(tti_writer_counters(writer),
-				     (int64_t)(newest - (uint64_t)tti_max_i64(now, 0)));
 	*out = tti_max_u64(now > 0 ? (uint64_t)now : 1, newest + 1);
+	/* one step is counted once, however many names it makes lie ahead of the clock */
+	if (writer->clock_seen_ns == 0)
+		writer->clock_seen_ns = (int64_t)tti_min_u64(newest, INT64_MAX);
+	if (now < writer->clock_seen_ns)
+		tti_count_clock_step(tti_writer_counters(writer),
+				     writer->clock_seen_ns - now);
+	writer->clock_seen_ns = now;
 	return TT_OK;
 }
 
@@ -189,7 +194,8 @@ static int take_name(struct roll *roll, struct tt_error *err)
 	TTI_FAILPOINT("ring.roll.renamed");
 	if (roll->syncs)
 		rc = tti_fsync_dir(ring->dirfd);
-	return rc < 0 ? tti_fail_sys(err, rc, roll->to->live.path, "fsync of its directory")
+	return rc < 0 ? tti_fail_sys(err, rc, roll->to->live.path,
+				     "fsync of its directory")
 		      : TT_OK;
 }
 

@@ -97,8 +97,8 @@ int tti_upkeep_sync(struct tt_ring_writer *writer, struct tti_wfile *file,
 
 static struct tti_wfile *take_finished(struct tt_ring_writer *writer)
 {
-	struct tti_wfile *file = atomic_exchange_explicit(&writer->finished, NULL,
-							  memory_order_acquire);
+	struct tti_wfile *file =
+		atomic_exchange_explicit(&writer->finished, NULL, memory_order_acquire);
 	struct tti_wfile *oldest = NULL;
 
 	while (file) { /* the list is newest first */

@@ -15,9 +15,9 @@ struct tti_wfile {
 	uint64_t entry_idx;
 	struct tti_map entry_map; /* the page of the entry: no growth moves it */
 	struct tti_entry *entry;
-	uint64_t before;	     /* rows of this writer in files before, modulo 2^64 */
-	_Atomic(uint64_t) slow_end;  /* end again, for tails that cannot be mapped */
-	struct tti_wfile *older;     /* in the list of finished files */
+	uint64_t before;	    /* rows of this writer in files before, modulo 2^64 */
+	_Atomic(uint64_t) slow_end; /* end again, for tails that cannot be mapped */
+	struct tti_wfile *older;    /* in the list of finished files */
 	/* work mutex */
 	uint64_t populated; /* bytes of the file, from its beginning */
 	uint64_t synced;    /* rows known to be on disk */

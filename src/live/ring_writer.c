@@ -9,7 +9,6 @@
 #include "base/failpoint.h"
 #include "base/num.h"
 
-
 #define STAMP_EVERY 64 /* publishes, without a helper: no clock call a row */
 
 static inline struct tti_live *live_of(const struct tt_ring_writer *writer)
@@ -124,8 +123,8 @@ static bool is_roll_due(const struct tt_ring_writer *writer)
 /* Returns the flags that were raised; the writer is ours. */
 static uint32_t attend(struct tt_ring_writer *writer)
 {
-	uint32_t flags = atomic_load_explicit(&writer->duty.attention,
-					      memory_order_acquire);
+	uint32_t flags =
+		atomic_load_explicit(&writer->duty.attention, memory_order_acquire);
 
 	if (flags & TTI_ATTEND_CLAIMED)
 		tti_turn_wait(&writer->duty);
@@ -292,9 +291,10 @@ int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t cou
 
 /* ---- Rows filled in place ---- */
 
-__attribute__((noinline, cold)) static void *
-reserve_slowly(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
-	       struct tt_error *err)
+__attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_writer *writer,
+							    uint64_t count,
+							    uint64_t *got_out,
+							    struct tt_error *err)
 {
 	*got_out = 0;
 	if (count == 0) {
@@ -330,8 +330,8 @@ void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *g
 }
 
 /* Also the first row of a file, and rows that each wake or sync. */
-__attribute__((noinline, cold)) static int
-publish_slowly(struct tt_ring_writer *writer, uint64_t count)
+__attribute__((noinline, cold)) static int publish_slowly(struct tt_ring_writer *writer,
+							  uint64_t count)
 {
 	struct tti_live *live = live_of(writer);
 	uint32_t flags;

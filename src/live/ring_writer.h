@@ -36,11 +36,12 @@ struct tt_ring_writer {
 	struct tti_fork_guard set_guard; /* of ring.set_fd, which holds the second lock */
 	struct tt_dtype *dtype;
 	uint64_t row_bytes;
-	_Atomic(uint64_t) served;      /* the seal request that was looked at last */
-	_Atomic(bool) seal_failed;     /* it was not answered: idle tries again */
-	_Atomic(int64_t) roll_due_ns;  /* INT64_MAX: not by time, or no row yet */
-	uint32_t publishes;	       /* paces the stamps of a writer without helper */
-	bool clean, no_helper;
+	_Atomic(uint64_t) served;     /* the seal request that was looked at last */
+	_Atomic(bool) seal_failed;    /* it was not answered: idle tries again */
+	_Atomic(int64_t) roll_due_ns; /* INT64_MAX: not by time, or no row yet */
+	uint32_t publishes;	      /* paces the stamps of a writer without helper */
+	bool clean, no_helper, force_network_fs;
+	int64_t clock_seen_ns; /* when the last file was named; a step is what lies before */
 	int64_t wake_us, sync_ms;
 	struct tti_crew_opts crew_opts;
 	int64_t last_sync_ns;	    /* without helper */
@@ -50,18 +51,18 @@ struct tt_ring_writer {
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
 
 	/* between owner and upkeep */
-	_Atomic(uint32_t) next_state;	      /* enum tti_next */
-	struct tti_wfile *next;		      /* READY: upkeep's gift; TAKEN: the owner's */
+	_Atomic(uint32_t) next_state; /* enum tti_next */
+	struct tti_wfile *next;	      /* READY: upkeep's gift; TAKEN: the owner's */
 	_Atomic(struct tti_wfile *) finished; /* newest first, linked by older */
 	/* upkeep tells the pulse */
 	_Atomic(uint64_t) synced_name, synced_end, populated;
 	_Atomic(int64_t) synced_ns, retry_ns, claim_ns; /* monotonic */
 
-	struct tti_ring upkeep; /* upkeep's own view; the descriptors are ring's */
+	struct tti_ring upkeep;	       /* upkeep's own view; the descriptors are ring's */
 	struct tti_ring_marker marker; /* upkeep's */
-	bool over_limit; /* upkeep: max_bytes could not be met, and that was told */
-	bool unmarked;		       /* rows of a file were lost: no mark any more */
-	struct tt_error kept;	/* upkeep: an error of the helper that nobody was told */
+	bool over_limit;      /* upkeep: max_bytes could not be met, and that was told */
+	bool unmarked;	      /* rows of a file were lost: no mark any more */
+	struct tt_error kept; /* upkeep: an error of the helper that nobody was told */
 
 	/* pulse */
 	uint64_t seen_name, seen_end, seen_rows, seen_turn;
@@ -85,7 +86,8 @@ static inline bool tti_writer_is_whole(const struct tt_ring_writer *writer)
 	return writer->ring.settings.flags & TTI_SETTINGS_BATCHES_WHOLE;
 }
 
-static inline struct tti_counters *tti_writer_counters(const struct tt_ring_writer *writer)
+static inline struct tti_counters *tti_writer_counters(
+	const struct tt_ring_writer *writer)
 {
 	return tti_ring_counters(&writer->ring);
 }

@@ -4,7 +4,10 @@ CLI_TESTS = \
 	tests/cli/archive.t \
 	tests/cli/bad_input.t \
 	tests/cli/csv.t \
+	tests/cli/clock.t \
+	tests/cli/disk_full.t \
 	tests/cli/files.t \
+	tests/cli/hostile.t \
 	tests/cli/jsonl.t \
 	tests/cli/kill.t \
 	tests/cli/npy.t \
@@ -13,6 +16,14 @@ CLI_TESTS = \
 	tests/cli/read.t \
 	tests/cli/roundtrip.t \
 	tests/cli/status.t \
+	tests/cli/surroundings.t \
 	tests/cli/tail.t
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) tests/cli/roundtrip.py tests/cli/status.py
+
+# what the tests preload into the program
+check_LTLIBRARIES += tests/lib/preload.la
+tests_lib_preload_la_SOURCES = tests/lib/preload.c
+tests_lib_preload_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
+tests_lib_preload_la_LIBADD = -ldl
+tests/cli/surroundings.log tests/cli/clock.log: tests/lib/preload.la

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words for what the system refused: which limit, where it stands, how it is raised.
+ * Invariant: called on the way to an error only; opens at most one file, and goes without
+ * what it cannot learn. */
+#include "base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/fs.h"
+
+static bool limit_of(int resource, uint64_t *out)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	*out = limit.rlim_cur;
+	return true;
+}
+
+/* The first number in a file of /proc, 0 for none. */
+static uint64_t number_in(const char *path)
+{
+	char text[64] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	tti_close_fd(&fd);
+	return strtoull(text, NULL, 10);
+}
+
+/* Mappings of this process: the lines of a file. */
+static uint64_t count_maps(void)
+{
+	char text[4096];
+	uint64_t lines = 0;
+	ssize_t got;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < got; i++)
+			lines += text[i] == '\n';
+	tti_close_fd(&fd);
+	return lines;
+}
+
+int tti_fail_map(struct tt_error *err, int code, const char *path, uint64_t bytes)
+{
+	uint64_t maps, most, space;
+
+	if (!err || code != -ENOMEM)
+		return tti_fail_sys(err, code, path, "mmap");
+	maps = count_maps();
+	most = number_in("/proc/sys/vm/max_map_count");
+	if (most > 0 && maps + 1 >= most)
+		return tti_fail(err, code,
+				"%s: mmap: this process has %" PRIu64
+				" mappings, as many as vm.max_map_count allows: raise "
+				"that with sysctl, or open fewer files",
+				path, maps);
+	if (limit_of(RLIMIT_AS, &space))
+		return tti_fail(err, code,
+				"%s: mmap of %" PRIu64
+				" bytes: the address space of this process is limited to "
+				"%" PRIu64 " (ulimit -v, in KiB): raise that",
+				path, bytes, space);
+	return tti_fail(err, code,
+			"%s: mmap of %" PRIu64 " bytes: %s (%" PRIu64 " of %" PRIu64
+			" mappings in use, vm.max_map_count)",
+			path, bytes, tt_strerror(code), maps, most);
+}
+
+/* ---- Files ---- */
+
+int tti_check_file_size(uint64_t offset, uint64_t n)
+{
+	uint64_t most;
+
+	if (offset > INT64_MAX || n > INT64_MAX - offset)
+		return -EFBIG;
+	return limit_of(RLIMIT_FSIZE, &most) && offset + n > most ? -EFBIG : TT_OK;
+}
+
+void tti_limit_words(int code, char *words, size_t size)
+{
+	uint64_t n;
+
+	words[0] = '\0';
+	switch (code) {
+	case -EMFILE:
+		if (limit_of(RLIMIT_NOFILE, &n))
+			snprintf(words, size,
+				 "this process may have %" PRIu64
+				 " files open: raise that (ulimit -n)",
+				 n);
+		break;
+	case -ENFILE:
+		snprintf(words, size,
+			 "this host has as many files open as fs.file-max allows: raise "
+			 "that with sysctl");
+		break;
+	case -EFBIG:
+		if (limit_of(RLIMIT_FSIZE, &n))
+			snprintf(words, size,
+				 "files of this process are limited to %" PRIu64
+				 " bytes: raise that (ulimit -f)",
+				 n);
+		break;
+	case -EDQUOT:
+		snprintf(
+			words, size,
+			"the quota of the file's owner is used up: remove files or raise "
+			"it");
+		break;
+	case -ENOSPC:
+		snprintf(words, size, "free some: ticktail prune works on a full disk");
+		break;
+	default: break;
+	}
+}
+
+/* Parents of the path of fd that lie in the same file system. */
+void tti_mount_point(int fd, char *out, size_t size)
+{
+	char link[64], path[PATH_MAX];
+	struct stat st, up;
+	ssize_t len;
+
+	out[0] = '\0';
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0 || path[0] != '/' || fstat(fd, &st) < 0)
+		return;
+	path[len] = '\0';
+	if (S_ISDIR(st.st_mode))
+		snprintf(out, size, "%s", path);
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		slash[slash == path] = '\0'; /* "/" stays */
+		if (stat(path, &up) < 0 || up.st_dev != st.st_dev)
+			return;
+		snprintf(out, size, "%s", path);
+		if (path[1] == '\0')
+			return;
+	}
+}
