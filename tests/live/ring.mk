@@ -20,12 +20,12 @@ TESTS += tests/live/crash_ring.t
 EXTRA_DIST += tests/live/crash_ring.t tests/live/crash_helper.names
 tests/live/crash_ring.log: tests/live/crash_ring$(EXEEXT)
 
-check_PROGRAMS += tests/live/test_ring_many
-TESTS += tests/live/test_ring_many
-tests_live_test_ring_many_SOURCES = tests/live/test_ring_many.c tests/live/ring_help.h \
+check_PROGRAMS += tests/live/prop_ring
+TESTS += tests/live/prop_ring
+tests_live_prop_ring_SOURCES = tests/live/prop_ring.c tests/live/ring_help.h \
 	tests/lib/mp.c tests/lib/mp.h
-tests_live_test_ring_many_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_live_test_ring_many_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+tests_live_prop_ring_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_prop_ring_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
 
 
 # marks, and the tool that makes them look old
