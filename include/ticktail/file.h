@@ -194,7 +194,8 @@ TT_API int tt_file_wait(struct tt_file *file, uint64_t seen, enum tt_wait how,
 TT_API int tt_file_resize(const char *path, uint64_t capacity, struct tt_error *err);
 TT_API int tt_file_trim(const char *path,
 			struct tt_error *err); /* unused space given back */
-TT_API int tt_file_clear(const char *path, struct tt_error *err); /* start = end = 0 */
+/* An empty file of the same capacity takes its place; -ENOSPC when there is no room for one. */
+TT_API int tt_file_clear(const char *path, struct tt_error *err);
 /* An np.save file becomes NPYT.  capacity 0: what it holds, at least.  *in_place_out (may be
  * NULL) says whether the rows stayed where they were. */
 TT_API int tt_file_adopt(const char *path, uint64_t capacity, bool *in_place_out,

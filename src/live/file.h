@@ -66,9 +66,13 @@ int tti_file_busy(int fd, const char *path, struct tt_error *err);
 int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
 		      struct tt_error *err);
 
-/* Replace the file by a copy of capacity rows (rounded up unless exact); the handle goes on
- * with it. */
-int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
+/* Replace the file by a copy of capacity rows (rounded up unless exact), or by an empty file;
+ * the handle goes on with it. */
+struct tti_file_copy {
+	uint64_t capacity;
+	bool exact, empty;
+};
+int tti_file_replace(struct tt_file *file, const struct tti_file_copy *how,
 		     struct tt_error *err);
 
 /* An empty file named by tti_file_copy_name(old), locked, with old's mode and owner. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing and trimming.  In place would be unsafe: under a reader's mapping the old tail words
+/* Growing, trimming and clearing.  In place would be unsafe: under a reader's mapping the old tail words
  * become rows, or pages vanish.  So the file is copied beside itself, the old one is marked
- * superseded, and the copy takes its name.
+ * superseded, and the copy takes its name.  Clearing leaves an empty file in its place, so that
+ * rows which readers and backups are looking at are never overwritten by those that follow.
  * Invariant: the bytes of the old file never change again once it is marked; the writer lock
  * is held on both files until the copy has the name. */
 #include "live/file.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/fs.h"
@@ -81,7 +83,7 @@ int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *
 }
 
 /* The copy, complete and synced. */
-static int fill_copy(const struct tt_file *file, int fd, uint64_t capacity, bool exact,
+static int fill_copy(const struct tt_file *file, int fd, const struct tti_file_copy *how,
 		     struct tt_error *err)
 {
 	const struct tti_live *live = &file->live;
@@ -89,12 +91,12 @@ static int fill_copy(const struct tt_file *file, int fd, uint64_t capacity, bool
 		.dtype = live->npy.dtype,
 		.row_rank = live->npy.rank - 1,
 		.row_shape = live->npy.shape + 1,
-		.capacity = capacity,
-		.exact = exact,
+		.capacity = how->capacity,
+		.exact = how->exact,
 		.tail_words = live->tail_words ? live->tail_words : 5,
 	};
 	uint64_t data_off;
-	int rc = tti_live_bounds(live, &make.start, &make.end, err);
+	int rc = how->empty ? TT_OK : tti_live_bounds(live, &make.start, &make.end, err);
 
 	if (rc == TT_OK && live->tail_words == 5 && live->tail)
 		make.stamp_after = tti_stamp_peek(live->tail);
@@ -107,6 +109,38 @@ static int fill_copy(const struct tt_file *file, int fd, uint64_t capacity, bool
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, live->path, "fsync of its copy");
 	return rc;
+}
+
+/* The old file is nobody's now and nothing will be written behind its rows: who still has it
+ * open sees it empty, start first, so that at every instant start <= end. */
+static void empty_old(struct tti_live *live)
+{
+	uint64_t stamp = live->tail ? tti_stamp_peek(live->tail) : 0;
+
+	tti_live_put_word(live, 0, 0);
+	TTI_FAILPOINT("file.clear.before_end");
+	tti_live_publish(live, 0);
+	TTI_FAILPOINT("file.clear.before_stamp");
+	if (live->tail_words == 5)
+		tti_live_put_word(live, 2,
+				  tti_stamp_next(stamp, (uint64_t)tti_clock_coarse_ns()));
+	if (live->tail)
+		tti_futex_wake(tti_end_futex(live->tail));
+	TTI_FAILPOINT("file.clear.done");
+}
+
+/* Give an empty copy the name.  The old file is not marked: readers who go on at the same row
+ * in it would be wrong. */
+static int take_name_empty(struct tt_file *file, const char *copy, struct tt_error *err)
+{
+	const struct tti_place *place = &file->place;
+
+	TTI_FAILPOINT("file.clear.before_rename");
+	if (renameat(place->dirfd, copy, place->dirfd, place->name) < 0)
+		return tti_fail_sys(err, -errno, place->path, "rename of an empty file");
+	TTI_FAILPOINT("file.clear.renamed");
+	empty_old(&file->live);
+	return TT_OK;
 }
 
 /* Mark the old file, wake its readers, and give the copy the name. */
@@ -170,7 +204,8 @@ static void switch_to(struct tt_file *file, struct tti_live *next)
 	file->appendable = true;
 }
 
-static int replace(struct tt_file *file, int *fd, const char *copy, struct tt_error *err)
+static int replace(struct tt_file *file, int *fd, const char *copy, bool empty,
+		   struct tt_error *err)
 {
 	struct tti_live_open args = {
 		.path = file->place.path, .writable = true, .take_fd = true, .fd = *fd
@@ -184,7 +219,7 @@ static int replace(struct tt_file *file, int *fd, const char *copy, struct tt_er
 	if (rc < 0)
 		return rc;
 	*fd = -1; /* next's now */
-	rc = take_name(file, copy, err);
+	rc = empty ? take_name_empty(file, copy, err) : take_name(file, copy, err);
 	if (rc < 0) {
 		tti_live_close(&next);
 		return rc;
@@ -193,7 +228,7 @@ static int replace(struct tt_file *file, int *fd, const char *copy, struct tt_er
 	return tti_place_sync(&file->place, err);
 }
 
-int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
+int tti_file_replace(struct tt_file *file, const struct tti_file_copy *how,
 		     struct tt_error *err)
 {
 	char copy[TTI_COPY_NAME_BYTES];
@@ -204,9 +239,9 @@ int tti_file_replace(struct tt_file *file, uint64_t capacity, bool exact,
 		return fd;
 	rc = tti_file_copy_name(copy, file->live.fd);
 	if (rc == TT_OK)
-		rc = fill_copy(file, fd, capacity, exact, err);
+		rc = fill_copy(file, fd, how, err);
 	if (rc == TT_OK)
-		rc = replace(file, &fd, copy, err);
+		rc = replace(file, &fd, copy, how->empty, err);
 	if (rc < 0)
 		goto undo;
 	return TT_OK;
@@ -234,7 +269,7 @@ int tt_file_grow(struct tt_file *file, uint64_t count, struct tt_error *err)
 	/* half as much again, so that growing row by row copies each row a few times only */
 	if (!tti_add_overflow(live->capacity, live->capacity / 2, &twice))
 		want = tti_max_u64(want, twice);
-	return tti_file_replace(file, want, false, err);
+	return tti_file_replace(file, &(struct tti_file_copy){ .capacity = want }, err);
 }
 
 /* Copy to the capacity (rounded up to an aligned tail), unless the file has it already. */
@@ -256,7 +291,8 @@ static int resize(struct tt_file *file, uint64_t capacity, struct tt_error *err)
 				live->path, capacity);
 	if (rounded == live->capacity && live->data_off % 64 == 0)
 		return TT_OK;
-	return tti_file_replace(file, capacity, false, err);
+	return tti_file_replace(file, &(struct tti_file_copy){ .capacity = capacity },
+				err);
 }
 
 int tt_file_resize(const char *path, uint64_t capacity, struct tt_error *err)

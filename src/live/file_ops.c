@@ -17,7 +17,6 @@
 #include "base/failpoint.h"
 #include "base/fs.h"
 #include "base/num.h"
-#include "live/futex.h"
 
 #define STEADY_CHUNK \
 	(256u << 10) /* bytes; copied in less than a tick of the coarse clock */
@@ -25,35 +24,16 @@
 
 /* ---- Clear ---- */
 
-/* start first: at every instant start <= end. */
-static int clear(struct tti_live *live)
-{
-	uint64_t stamp = live->tail ? tti_stamp_peek(live->tail) : 0;
-	int rc = tti_live_put_word(live, 0, 0);
-
-	TTI_FAILPOINT("file.clear.before_end");
-	if (rc == TT_OK)
-		rc = tti_live_publish(live, 0);
-	TTI_FAILPOINT("file.clear.before_stamp");
-	if (rc == TT_OK && live->tail_words == 5)
-		rc = tti_live_put_word(
-			live, 2, tti_stamp_next(stamp, (uint64_t)tti_clock_coarse_ns()));
-	TTI_FAILPOINT("file.clear.done");
-	return rc;
-}
-
 int tt_file_clear(const char *path, struct tt_error *err)
 {
+	struct tti_file_copy how = { .exact = true, .empty = true };
 	struct tt_file *file;
 	int rc = tti_file_open_for(&file, path, "clear", err);
 
 	if (rc < 0)
 		return rc;
-	rc = clear(&file->live);
-	if (rc < 0)
-		tti_fail_sys(err, rc, path, "write of the tail");
-	else if (file->live.tail)
-		tti_futex_wake(tti_end_futex(file->live.tail));
+	how.capacity = file->live.capacity;
+	rc = tti_file_replace(file, &how, err);
 	if (rc == TT_OK) /* rows that were cleared do not come back with the power */
 		rc = tt_file_sync(file, err);
 	tt_file_close(file);

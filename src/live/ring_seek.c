@@ -44,7 +44,9 @@ static int seek_gone(struct tt_ring_reader *reader, struct tt_pos pos, uint64_t 
 		return tti_fail(err, TT_E_RANGE,
 				"%s: no file %" PRIu64 ": the newest is %" PRIu64,
 				reader->ring.path, pos.file, newest);
-	rows = idx == TTI_NO_ENTRY
+	/* of a merged file the entry knows the rows of its first part alone */
+	rows = idx == TTI_NO_ENTRY ||
+			       tti_entry_merged(tti_ring_entry(&reader->ring, idx)) != 0
 		       ? TTI_ROWS_UNKNOWN
 		       : tti_field_load(&tti_ring_entry(&reader->ring, idx)->rows);
 	if (rows != TTI_ROWS_UNKNOWN && pos.row > rows)
