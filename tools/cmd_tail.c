@@ -152,6 +152,7 @@ static int run(struct cli_ctx *ctx)
 	if (tail.writer_open)
 		cli_writer_close(&tail.writer);
 	tt_file_close(tail.left);
+	cli_recent_fini(&tail.recent);
 	cli_pick_fini(&tail.pick);
 	cli_rowtype_fini(&tail.type);
 	free(tail.picked);

@@ -40,6 +40,7 @@ ticktail_SOURCES = \
 	tools/human.c \
 	tools/input.c tools/input.h \
 	tools/json_doc.c tools/json_doc.h \
+	tools/guard.c tools/guard.h \
 	tools/live.c tools/live.h \
 	tools/live_opts.c tools/live_opts.h \
 	tools/nearest.c \
@@ -48,6 +49,7 @@ ticktail_SOURCES = \
 	tools/position.c \
 	tools/progress.c tools/progress.h \
 	tools/range.c tools/range.h \
+	tools/recent.c \
 	tools/report.c \
 	tools/rowtype.c tools/rowtype.h \
 	tools/signals.c tools/signals.h \

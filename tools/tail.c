@@ -103,14 +103,14 @@ int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 	return status;
 }
 
-void cli_tail_lost(struct cli_tail *tail, uint64_t count)
+void cli_tail_lost(struct cli_tail *tail, uint64_t count, bool more)
 {
 	/* said with -q too: it is not what was asked for */
-	if (count > 0)
+	if (count > 0 || more)
 		cli_fail(tail->ctx,
-			 "%s: lost %llu rows: their files were gone before they were "
+			 "%s: lost %s%llu rows: their files were gone before they were "
 			 "read",
-			 tail->path, (unsigned long long)count);
+			 tail->path, more ? "at least " : "", (unsigned long long)count);
 }
 
 bool cli_tail_waits(const struct cli_tail *tail)

@@ -8,11 +8,28 @@
 #include "codec.h"
 
 /* A place that can be stored: of a ring (file name, row from 0 of the file), of a single file
- * the row alone. */
+ * the row alone.  The rest tells whether what lies there later is still the same. */
 struct cli_position {
 	bool in_ring;
 	uint64_t file, row;
+	uint64_t number; /* of a ring: of the row in the ring, TT_NUMBER_UNKNOWN */
+	bool has_id;
+	uint8_t id[16]; /* of the ring */
+	uint64_t inode; /* of a single file, 0: not stored */
+	int64_t born_ns;
+	uint64_t seen_rows, digest; /* of the last rows before row */
 };
+
+/* The last rows of a single file that were read. */
+#define CLI_RECENT_ROWS 64
+struct cli_recent {
+	unsigned char *bytes;
+	uint64_t row_bytes, room, count;
+};
+int cli_recent_init(struct cli_recent *recent, uint64_t row_bytes); /* < 0: no memory */
+void cli_recent_add(struct cli_recent *recent, const void *rows, uint64_t count);
+uint64_t cli_recent_digest(const void *rows, uint64_t bytes);
+void cli_recent_fini(struct cli_recent *recent);
 
 /* 1 read, 0 there is no such file, < 0 said (exit 1). */
 int cli_position_load(const struct cli_ctx *ctx, const char *path,
@@ -41,6 +58,8 @@ struct cli_tail {
 	bool ended;		      /* no more rows will be written */
 	struct tt_file *left; /* the single file that is gone from the path, or NULL */
 	struct stat left_st;
+	bool left_cut; /* it was cut to nothing: whatever comes is another */
+	struct cli_recent recent;
 	int64_t saved_ns, row_ns; /* monotonic: last save, last row (or the start) */
 
 	struct cli_out out;
@@ -65,7 +84,8 @@ void cli_tail_start(struct cli_tail *tail, struct cli_position position);
 /* Write rows; position is behind them.  An exit status. */
 int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 		  struct cli_position position);
-void cli_tail_lost(struct cli_tail *tail, uint64_t count);
+/* more: as many at least. */
+void cli_tail_lost(struct cli_tail *tail, uint64_t count, bool more);
 /* Whether what is not there yet is waited for. */
 bool cli_tail_waits(const struct cli_tail *tail);
 /* Nothing new: flush, save when it is time, look at signals and the time-out.  *slice_ns is how

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tail of a ring, across its files. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ticktail/status.h>
 
+#include "guard.h"
 #include "progress.h"
 #include "tail.h"
 
@@ -13,6 +16,7 @@ struct tailed {
 	struct tt_ring_reader *reader;
 	struct stat st; /* of the directory when it was opened */
 	int64_t looked_ns;
+	unsigned char *rows; /* copied out of a view; owned */
 };
 
 static int open_ring(struct tailed *t)
@@ -38,6 +42,53 @@ static int open_ring(struct tailed *t)
 			     tt_ring_reader_row_shape(t->reader));
 }
 
+static void say_lost(struct tailed *t)
+{
+	bool more = tt_ring_reader_lost_more(t->reader);
+
+	cli_tail_lost(t->tail, tt_ring_reader_lost(t->reader), more);
+}
+
+/* The file of the stored place is there: a ring whose settings were made again got another id,
+ * its files kept their names. */
+static bool has_file(const struct tailed *t, uint64_t name)
+{
+	struct tt_ring_info info;
+	bool found = false;
+
+	if (tt_ring_info(t->tail->path, &info, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < info.file_count; i++)
+		found |= info.files[i].name == name;
+	tt_ring_info_free(&info);
+	return found;
+}
+
+static int resume_at(struct tailed *t, struct tt_error *err)
+{
+	const struct cli_position *stored = &t->tail->stored;
+	struct tt_pos pos = { stored->file, stored->row };
+	uint64_t number = stored->number;
+	uint8_t id[16];
+	int rc;
+
+	if (stored->has_id && tt_ring_reader_id(t->reader, id) &&
+	    memcmp(id, stored->id, sizeof(id)) != 0) {
+		if (!has_file(t, pos.file)) {
+			cli_fail(t->tail->ctx,
+				 "%s: is not the ring that the position in %s was stored "
+				 "for; reading it from its start",
+				 t->tail->path, t->tail->resume);
+			return tt_ring_seek_first(t->reader, err);
+		}
+		number = TT_NUMBER_UNKNOWN;
+	}
+	rc = tt_ring_seek_number(t->reader, pos, number, err);
+	if (rc == TT_OK)
+		say_lost(t);
+	return rc;
+}
+
 static int first_row(struct tailed *t, bool again)
 {
 	struct cli_tail *tail = t->tail;
@@ -51,11 +102,7 @@ static int first_row(struct tailed *t, bool again)
 					"%s: holds a position in a single file, %s is "
 					"a ring",
 					tail->resume, tail->path);
-		rc = tt_ring_seek(t->reader,
-				  (struct tt_pos){ tail->stored.file, tail->stored.row },
-				  &err);
-		if (rc == TT_OK)
-			cli_tail_lost(tail, tt_ring_reader_lost(t->reader));
+		rc = resume_at(t, &err);
 	} else if (again || tail->from_start) {
 		rc = tt_ring_seek_first(t->reader, &err);
 	} else {
@@ -67,28 +114,97 @@ static int first_row(struct tailed *t, bool again)
 static struct cli_position place(const struct tailed *t)
 {
 	struct tt_pos pos = tt_ring_tell(t->reader);
+	struct cli_position position = { .in_ring = true,
+					 .file = pos.file,
+					 .row = pos.row,
+					 .number = tt_ring_tell_number(t->reader) };
 
-	return (struct cli_position){ true, pos.file, pos.row };
+	position.has_id = tt_ring_reader_id(t->reader, position.id);
+	return position;
+}
+
+/* ---- Calls that look into the mapping ---- */
+
+/* npyt may begin to write beside us and cut files; what the reader gives is right, but the last
+ * look at a file that was the newest may come too late. */
+struct reading {
+	struct tailed *t;
+	uint64_t most;
+	unsigned char *rows;
+	uint64_t count;
+	struct tt_error err;
+};
+
+static int get_rows(void *arg)
+{
+	struct reading *reading = arg;
+	struct tt_view view;
+	int rc = tt_ring_read(reading->t->reader, reading->most, 0, &view, NULL,
+			      &reading->err);
+
+	reading->count = view.count;
+	if (rc == 1)
+		memcpy(reading->rows, view.rows,
+		       (size_t)(view.count *
+				tt_ring_reader_row_bytes(reading->t->reader)));
+	return rc;
+}
+
+struct waiting {
+	struct tailed *t;
+	int64_t slice_ns;
+	struct tt_error err;
+};
+
+static int get_more(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	return tt_ring_wait(waiting->t->reader, waiting->t->tail->wait, waiting->slice_ns,
+			    &waiting->err);
+}
+
+/* A reader that was left in the middle of a look is not to be used any more. */
+static int start_over(struct tailed *t)
+{
+	const struct cli_position at = t->tail->position;
+	struct tt_error err;
+	int status;
+
+	tt_ring_reader_close(t->reader);
+	t->reader = NULL;
+	status = open_ring(t);
+	if (status == 0 &&
+	    tt_ring_seek_number(t->reader, (struct tt_pos){ at.file, at.row }, at.number,
+				&err) < 0)
+		status = cli_fail_error(t->tail->ctx, &err);
+	return status;
 }
 
 /* All rows there are now. */
 static int drain(struct tailed *t, enum cli_next *next)
 {
-	uint64_t most = CLI_OUT_ROOM / tt_ring_reader_row_bytes(t->reader) + 1;
-	struct tt_view view;
-	struct tt_error err;
+	struct reading reading = {
+		.t = t,
+		.most = CLI_OUT_ROOM / tt_ring_reader_row_bytes(t->reader) + 1,
+		.rows = t->rows,
+	};
 	int status = 0;
 
 	*next = CLI_GO_ON;
 	while (status == 0 && *next == CLI_GO_ON) {
-		int rc = tt_ring_read(t->reader, most, 0, &view, NULL, &err);
+		int rc = cli_guarded(get_rows, &reading);
 
-		cli_tail_lost(t->tail, tt_ring_reader_lost(t->reader));
+		if (rc == CLI_CUT) {
+			status = start_over(t);
+			continue;
+		}
+		say_lost(t);
 		if (rc < 0)
-			return cli_fail_error(t->tail->ctx, &err);
+			return cli_fail_error(t->tail->ctx, &reading.err);
 		if (rc == 0)
 			return 0;
-		status = cli_tail_rows(t->tail, view.rows, view.count, place(t));
+		status = cli_tail_rows(t->tail, t->rows, reading.count, place(t));
 		if (status == 0)
 			*next = cli_tail_busy(t->tail, &status);
 	}
@@ -108,28 +224,35 @@ static bool was_replaced(struct tailed *t)
 	       (st.st_ino != t->st.st_ino || st.st_dev != t->st.st_dev);
 }
 
+static int say_replaced(const struct tailed *t)
+{
+	cli_fail(t->tail->ctx, "%s: was replaced; reading it from its start",
+		 t->tail->path);
+	return CLI_TAIL_AGAIN;
+}
+
 static int follow(struct tailed *t)
 {
-	struct tt_error err;
-
 	for (;;) {
+		struct waiting waiting = { .t = t };
 		enum cli_next next;
-		int64_t slice_ns;
 		int status = drain(t, &next), rc;
 
 		if (status || next != CLI_GO_ON)
 			return status;
-		if (cli_tail_drained(t->tail, &slice_ns, &status) != CLI_GO_ON)
+		if (cli_tail_drained(t->tail, &waiting.slice_ns, &status) != CLI_GO_ON)
 			return status;
-		rc = tt_ring_wait(t->reader, t->tail->wait, slice_ns, &err);
-		if (rc < 0 && rc != -EINTR)
-			return cli_fail_error(t->tail->ctx, &err);
-		if (rc == 0 && was_replaced(t)) {
-			cli_fail(t->tail->ctx,
-				 "%s: was replaced; reading it from its start",
-				 t->tail->path);
-			return CLI_TAIL_AGAIN;
+		rc = cli_guarded(get_more, &waiting);
+		if (rc == CLI_CUT) {
+			status = start_over(t);
+			if (status)
+				return status;
+			continue;
 		}
+		if (rc == TT_E_SUPERSEDED || (rc == 0 && was_replaced(t)))
+			return say_replaced(t);
+		if (rc < 0 && rc != -EINTR)
+			return cli_fail_error(t->tail->ctx, &waiting.err);
 	}
 }
 
@@ -141,10 +264,18 @@ int cli_tail_ring(struct cli_tail *tail, bool again)
 	if (status == 0)
 		status = first_row(&t, again);
 	if (status == 0) {
+		uint64_t bytes = tt_ring_reader_row_bytes(t.reader);
+
+		t.rows = malloc((size_t)((CLI_OUT_ROOM / bytes + 1) * bytes));
+		if (!t.rows)
+			status = cli_fail_memory(tail->ctx);
+	}
+	if (status == 0) {
 		cli_tail_start(tail, place(&t));
 		status = follow(&t);
 	}
 	if (t.reader)
 		tt_ring_reader_close(t.reader);
+	free(t.rows);
 	return status;
 }

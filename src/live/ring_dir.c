@@ -307,6 +307,46 @@ static int scan(struct tti_ring *ring, struct tti_items *items, struct tt_error 
 	return TT_OK;
 }
 
+/* The files up to newest are the same in both. */
+static bool is_same_list(const struct tti_items *a, const struct tti_items *b,
+			 uint64_t newest)
+{
+	size_t i = 0;
+
+	for (; i < a->count && i < b->count && a->at[i].name <= newest; i++)
+		if (a->at[i].name != b->at[i].name || a->at[i].merged != b->at[i].merged)
+			return false;
+	return (i == a->count || a->at[i].name > newest) &&
+	       (i == b->count || b->at[i].name > newest);
+}
+
+#define STEADY_SCANS 100
+
+/* A merge in the middle of a scan could hide both the merged file and those that it joined.  It
+ * makes the one before it removes the others, so two scans in a row that found the same did
+ * not meet one. */
+static int scan_steady(struct tti_ring *ring, const struct tti_names *queue,
+		       struct tti_items *items, struct tt_error *err)
+{
+	uint64_t newest = queue->count ? queue->at[queue->count - 1] : UINT64_MAX;
+	int rc = scan(ring, items, err);
+
+	for (unsigned i = 0; rc == TT_OK && i < STEADY_SCANS; i++) {
+		tti_auto_items again = { 0 };
+
+		rc = scan(ring, &again, err);
+		if (rc == TT_OK && is_same_list(items, &again, newest))
+			return TT_OK;
+		if (rc == TT_OK) {
+			const struct tti_items old = *items;
+
+			*items = again;
+			again = old; /* freed */
+		}
+	}
+	return rc;
+}
+
 static bool holds_name(const struct tti_names *names, uint64_t name)
 {
 	for (size_t i = names->count; i > 0 && names->at[i - 1] >= name; i--)
@@ -450,7 +490,7 @@ int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error 
 	/* the queue first: what it names was made before, so the scan finds it */
 	rc = tti_ring_queue(ring, &queue, err);
 	if (rc == TT_OK)
-		rc = scan(ring, out, err);
+		rc = scan_steady(ring, &queue, out, err);
 	if (rc < 0) {
 		tti_items_free(out);
 		return rc;

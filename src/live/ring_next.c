@@ -179,8 +179,13 @@ static void take_after(const struct tti_items *items, uint64_t name, struct targ
  * out of date. */
 static void next_seen(const struct tt_ring_reader *reader, struct target *out)
 {
+	const struct tti_ring_item *item;
+
 	if (reader->queued_only || reader->seal_only)
 		return;
+	item = tti_items_find(&reader->seen, reader->pos.file);
+	if (!item || item->merged != reader->cur->merged)
+		return; /* it was joined since, and so were those behind it */
 	take_after(&reader->seen, reader->pos.file, out);
 	if (out->newest)
 		*out = (struct target){ 0 };
@@ -217,7 +222,8 @@ static int go_to(struct tt_ring_reader *reader, const struct target *target,
 	struct tt_error why;
 	int rc = tti_reader_open_file(reader, target->name, target->merged, &file, &why);
 
-	if (rc == -ENOENT && !target->newest)
+	if (rc == -ENOENT &&
+	    (!target->newest || target->name < tti_reader_newest(reader)))
 		return -EAGAIN; /* merged or removed since it was found */
 	if (rc < 0 && target->newest && tti_ring_is_incomplete(rc) &&
 	    tti_ring_find_entry(&reader->ring, target->name) == TTI_NO_ENTRY)

@@ -17,6 +17,12 @@ static int refuse_chase(const struct tt_ring_reader *reader, struct tt_error *er
 			reader->ring.path);
 }
 
+/* Not npyt's newest, whose name comes before its file: it was merged or removed. */
+static bool was_there(struct tt_ring_reader *reader, const struct tti_ring_item *item)
+{
+	return item->sealed || item->name < tti_reader_newest(reader);
+}
+
 static int refuse_row(const struct tt_ring_reader *reader, struct tt_pos pos,
 		      uint64_t end, struct tt_error *err)
 {
@@ -72,7 +78,7 @@ static int try_seek(struct tt_ring_reader *reader, struct tt_pos pos,
 	item = tti_items_find(&items, pos.file);
 	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err)
 		  : -ENOENT;
-	if (rc == -ENOENT && item && item->sealed)
+	if (rc == -ENOENT && item && was_there(reader, item))
 		return -EAGAIN; /* merged or removed since it was listed */
 	if (rc == -ENOENT)
 		return seek_gone(reader, pos, items.newest, err);
@@ -132,7 +138,7 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, start_out, end_out, &why);
 	tti_live_close(&live);
-	if (rc == -ENOENT && item->sealed)
+	if (rc == -ENOENT && was_there(reader, item))
 		return -EAGAIN;
 	if (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
 	    tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY)
@@ -181,7 +187,7 @@ static int try_seek_tail(struct tt_ring_reader *reader, uint64_t count,
 		return rc;
 	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file,
 				  err);
-	if (rc == -ENOENT && items.at[idx].sealed)
+	if (rc == -ENOENT && was_there(reader, &items.at[idx]))
 		return -EAGAIN;
 	if (tti_ring_is_incomplete(rc) && idx + 1 == items.count) {
 		/* nothing but a file that is being made: stand before it */
@@ -226,7 +232,7 @@ static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
 	if (from == to)
 		return TT_OK;
 	rc = tti_reader_open_file(reader, item->name, item->merged, &file, err);
-	if (rc == -ENOENT && item->sealed)
+	if (rc == -ENOENT && was_there(reader, item))
 		return -EAGAIN;
 	if (rc < 0)
 		return rc;

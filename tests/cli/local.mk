@@ -27,3 +27,5 @@ tests_lib_preload_la_SOURCES = tests/lib/preload.c
 tests_lib_preload_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
 tests_lib_preload_la_LIBADD = -ldl
 tests/cli/surroundings.log tests/cli/clock.log: tests/lib/preload.la
+TESTS += tests/cli/tail_cut.t
+EXTRA_DIST += tests/cli/tail_cut.t
