@@ -6,17 +6,18 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+/* lock-free, so a handler may touch it */
+static atomic_bool guarding;
 static sigjmp_buf place;
-static volatile sig_atomic_t guarding;
 
 static void on_fault(int number)
 {
-	if (guarding) {
-		guarding = 0;
+	if (atomic_exchange(&guarding, false))
 		siglongjmp(place, 1);
-	}
 	signal(number, SIG_DFL); /* the same load faults again */
 }
 
@@ -31,17 +32,15 @@ static void install(void)
 
 int cli_guarded(cli_guarded_fn *fn, void *arg)
 {
-	static volatile sig_atomic_t installed;
+	static atomic_bool installed;
 	int rc;
 
-	if (!installed) {
+	if (!atomic_exchange(&installed, true))
 		install();
-		installed = 1;
-	}
 	if (sigsetjmp(place, 0))
 		return CLI_CUT;
-	guarding = 1;
+	atomic_store(&guarding, true);
 	rc = fn(arg);
-	guarding = 0;
+	atomic_store(&guarding, false);
 	return rc;
 }

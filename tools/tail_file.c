@@ -256,9 +256,9 @@ static int from_start(struct tailed *t, const char *what)
 
 	if (t->row > t->info.end)
 		cli_fail(t->tail->ctx,
-			 "%s: its end went back from row %llu to %llu; reading it from "
+			 "%s: %sits end went back from row %llu to %llu; reading it from "
 			 "its start",
-			 path, (unsigned long long)t->row,
+			 path, what, (unsigned long long)t->row,
 			 (unsigned long long)t->info.end);
 	else
 		cli_fail(t->tail->ctx, "%s: %sreading it from its start", path, what);

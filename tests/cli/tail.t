@@ -13,6 +13,8 @@ put() { # put PATH FROM TO
 }
 # follow ARGS...: tail in the background, output in out, words in words
 follow() {
+	: >out # now, not when the job has started
+	: >words
 	"$ticktail" tail "$@" >out 2>words &
 	pid=$!
 }
@@ -196,7 +198,7 @@ sleep 0.5
 mv aside.npy g.npy
 put g.npy 83 83
 reaches "a file that came back" 47
-is "it is the same one" "$(grep -c replaced words)" 1
+is "it is the same one" "$(grep -c replaced words)" 2
 ends INT
 is "all rows" "$s $(tail -n 6 out | tr '\n' ' ')" "0 70 71 80 81 82 83 "
 rm -f g.npy

@@ -14,6 +14,8 @@ lines() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 says() { grep -q "$1" words; }
 gone() { ! kill -0 "$pid" 2>/dev/null; }
 follow() {
+	: >out # now, not when the job has started
+	: >words
 	"$ticktail" tail "$@" -f --from-start >out 2>words &
 	pid=$!
 }
