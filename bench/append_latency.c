@@ -6,8 +6,9 @@
  *
  * Ours goes through the shared library.  The limit is there twice: behind a call through a
  * pointer with the arguments of an append, as ours is (the goal is about this one), and inlined
- * into the loop.  All three write the same pages of the same file, in turn, populated before,
- * and read the same rows with dirty padding; ours zeroes it. */
+ * into the loop.  For reserve and publish the limit is two such calls with the copy between them.
+ * All write the same pages of the same file, in turn, populated before, and read the same rows
+ * with dirty padding; ours zeroes it. */
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -52,6 +53,20 @@ typedef void inline_fn(struct limit *limit, const unsigned char *rows, uint64_t 
 			atomic_store_explicit(l->word, l->end, memory_order_release); \
 		} \
 	}
+/* The limit of reserve and publish: two calls too, the copy between them inlined. */
+static BENCH_NOINLINE void *limit_reserve(struct limit *l, uint64_t count)
+{
+	(void)count;
+	return l->rows + l->end * sizeof(struct bench_tick);
+}
+
+static BENCH_NOINLINE int limit_publish(struct limit *l, uint64_t count)
+{
+	l->end += count;
+	atomic_store_explicit(l->word, l->end, memory_order_release);
+	return 0;
+}
+
 LIMIT(16, 1)
 LIMIT(24, 1)
 LIMIT(25, 1)
@@ -134,17 +149,16 @@ static BENCH_NOINLINE uint64_t run_file_append(struct place *place,
 static BENCH_NOINLINE uint64_t run_file_reserve(struct place *place)
 {
 	uint64_t count = place->test->count, bad = 0;
-	size_t bytes = count * place->test->row->bytes;
 
 	for (uint64_t i = 0; i < place->steps; i++) {
 		void *to = tt_file_reserve(place->file, count);
 
 		if (!to)
 			return 1;
-		if (bytes == sizeof(struct bench_tick))
+		if (count == 1)
 			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
 		else
-			memcpy(to, STEP(place, i), bytes);
+			memcpy(to, STEP(place, i), BATCH * sizeof(struct bench_tick));
 		bad += tt_file_publish(place->file, count) != 0;
 	}
 	return bad;
@@ -198,6 +212,26 @@ static BENCH_NOINLINE void run_limit(struct place *place, struct bench_hist *his
 		append(&limit, STEP(place, i), place->test->count);
 		if (hist)
 			bench_add(hist, bench_now() - before);
+	}
+}
+
+static BENCH_NOINLINE void run_limit_reserve(struct place *place)
+{
+	struct limit limit = { place->rows, 0, limit_word };
+	void *(*volatile first)(struct limit *, uint64_t) = limit_reserve;
+	int (*volatile second)(struct limit *, uint64_t) = limit_publish;
+	void *(*reserve)(struct limit *, uint64_t) = first;
+	int (*publish)(struct limit *, uint64_t) = second;
+	uint64_t count = place->test->count;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		void *to = reserve(&limit, count);
+
+		if (count == 1)
+			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
+		else
+			memcpy(to, STEP(place, i), BATCH * sizeof(struct bench_tick));
+		publish(&limit, count);
 	}
 }
 
@@ -279,7 +313,8 @@ static void unmake(struct place *place)
 
 /* ---- Sides ---- */
 
-enum { OURS, CALL, INLINED, SIDES };
+/* SPLIT: in two calls, as reserve and publish */
+enum { OURS, CALL, INLINED, SPLIT, SIDES };
 
 static double timed(struct place *place, int side, struct bench_hist *hist)
 {
@@ -290,6 +325,8 @@ static double timed(struct place *place, int side, struct bench_hist *hist)
 
 	if (side == CALL)
 		run_limit(place, hist);
+	else if (side == SPLIT)
+		run_limit_reserve(place);
 	else if (side == INLINED)
 		test->row->inlined(&limit, place->batch, place->steps);
 	else if (test->ring)
@@ -311,22 +348,29 @@ static void compare(const struct test *test)
 	static struct bench_hist ours, limit;
 	static struct place place;
 	int repetitions = (int)option_repetitions;
+	int sides = test->how == RESERVE ? SIDES : SPLIT;
+	double median[SIDES];
 
 	make(&place, test);
 	for (int i = -1; i < repetitions; i++) { /* the first warms up */
 		prepare(&place);
-		for (int j = 0; j < SIDES; j++) {
-			int side = (i + 1 + j) % SIDES;
+		for (int j = 0; j < sides; j++) {
+			int side = (i + 1 + j) % sides;
 
 			ns[side][i < 0 ? 0 : i] = timed(&place, side, NULL);
 		}
 	}
+	for (int side = 0; side < sides; side++)
+		median[side] = bench_median(ns[side], (size_t)repetitions);
 	bench_open(&(struct bench_result){
 		"append_latency", test->name, "L1", "ns/row",
-		"memcpy of a constant size and release store, behind a call",
-		bench_median(ns[OURS], (size_t)repetitions),
-		bench_median(ns[CALL], (size_t)repetitions), test->goal, false, false });
-	bench_number("inlined_limit", bench_median(ns[INLINED], (size_t)repetitions));
+		test->how == APPEND
+			? "memcpy of a constant size and release store, behind a call"
+			: "the same in two calls, the copy between them",
+		median[OURS], median[test->how == APPEND ? CALL : SPLIT], test->goal,
+		false, false });
+	bench_number("one_call_limit", median[CALL]);
+	bench_number("inlined_limit", median[INLINED]);
 	bench_number("row_bytes", (double)test->row->bytes);
 	bench_number("rows_a_step", (double)test->count);
 	bench_number("repetitions", repetitions);

@@ -102,8 +102,10 @@ void bench_open(const struct bench_result *r)
 	double ratio =
 		r->is_rate == r->at_least ? r->ours / r->other : r->other / r->ours;
 	struct utsname system;
+	double load = 0;
 	char cpu[128];
 
+	getloadavg(&load, 1);
 	cpu_name(cpu, sizeof(cpu));
 	uname(&system);
 	printf("{\"bench\":\"%s\",\"case\":\"%s\",\"target\":\"%s\",\"unit\":\"%s\"",
@@ -121,6 +123,7 @@ void bench_open(const struct bench_result *r)
 	}
 	bench_text("cpu", cpu);
 	bench_number("cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	bench_number("load", load); /* of a minute: the program itself is up to 2 of it */
 	bench_text("kernel", system.release);
 	bench_text("version", tt_version());
 }

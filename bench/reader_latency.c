@@ -105,6 +105,8 @@ static void send_all(const struct run *run, struct tt_ring_writer *writer)
 	/* a reader that had no processor until now sees one at least */
 	while (atomic_load_explicit(&run->shared->started, memory_order_acquire) <
 	       run->readers) {
+		if (bench_now() - end > INT64_C(60000000000))
+			bench_die("a reader has seen no row for a minute");
 		send_stamp(run, writer, bench_now());
 		bench_sleep(0.001);
 	}

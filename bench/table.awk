@@ -116,6 +116,8 @@ mode == "curves" {
 	said[n] = verdict()
 	if (get("cpu") != "")
 		machine = get("cpu") ", " get("cpus") " processors, Linux " get("kernel")
+	if (get("load") + 0 > load)
+		load = get("load") + 0
 	pinned[get("bench")] = get("pinned") != "" ? get("pinned") : pinned[get("bench")]
 	fs[get("bench")] = get("fs") != "" ? get("fs") : fs[get("bench")]
 	for (k in kinds)
@@ -157,9 +159,12 @@ function quantile_row(words, object,	k, row) {
 function markdown(	b, i, any, done) {
 	print "# Measured\n"
 	print "Made by `make bench` and `bench/table.sh markdown`. Only the ratios mean something: both sides"
-	print "ran in turn in one program on one machine, " machine ". What is measured how, and what"
+	print "ran in turn in one program on one machine, " machine ". Its load average was"
+	print "at most " short(load) " (the programs themselves are about 2 of it). What is measured how, and what"
 	print "misleads, is in [bench/README.md](../bench/README.md). A goal says how often better (at least)"
 	print "or dearer (at most) ours is to be; a line without one is shown, not judged."
+	if (load > 4)
+		print "\n**The machine was busy with other work: ratios of this run say little.**"
 	for (b = 1; b in order; b++) {
 		any = 0
 		for (i = 1; i <= n; i++) {
