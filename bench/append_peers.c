@@ -206,11 +206,14 @@ struct side {
 	double median;
 };
 
+/* A file's threads start with its first append, or reserve; then they can be pinned. */
 static void prepare(const struct side *side, void *store)
 {
 	if (side->prepared)
 		bench_populate(tt_file_reserve(store, OURS_ROWS),
 			       OURS_ROWS * sizeof(rows[0]));
+	else if (side->peer->append == file_append)
+		tt_file_reserve(store, 1);
 	bench_pin_others(BENCH_READER);
 }
 

@@ -268,11 +268,7 @@ struct tt_file *bench_file_writer(const char *path, int64_t wake_us, bool clean_
 
 	opts.access = TT_WRITE;
 	opts.clean_rows = clean_rows;
-#ifdef TT_WAKE_DEFAULT
 	opts.wake_us = wake_us;
-#else
-	opts.wake_never = wake_us == TT_WAKE_NEVER;
-#endif
 	if (tt_file_open(&file, path, &opts, &err) < 0)
 		bench_die("%s", err.text);
 	return file;
@@ -287,11 +283,7 @@ struct tt_ring_writer *bench_ring_writer(const char *path, int64_t wake_us,
 
 	opts.wake_us = wake_us;
 	opts.sync_ms = sync_ms;
-#ifdef TT_WAKE_DEFAULT
 	opts.no_helper = no_helper;
-#else
-	(void)no_helper;
-#endif
 	if (tt_ring_writer_open(&writer, path, &opts, &err) < 0)
 		bench_die("%s", err.text);
 	return writer;
