@@ -36,18 +36,19 @@ plot() {
 		[ -e "$data" ] || return 0
 		what="$what${what:+, }'$data' using (1/\$1):(\$2/1000) with steps lw 1.6 title '$(sed -n '1s/^# //p' "$data")'"
 	done
-	gnuplot <<-GNUPLOT
+	gnuplot >"$work/svg" <<-GNUPLOT
 		set terminal svg size 800,480 dynamic font 'sans-serif,13' background '#ffffff'
-		set output '$dir/$1.svg'
 		set title '$2'
 		set logscale xy
 		set xlabel 'one in so many takes at least'
 		set ylabel 'µs'
-		set format x '10^{%L}'
+		set format x '%.0s%c'
+		set format y '%g'
 		set grid
-		set key top left
+		set key top left opaque
 		plot $what
 	GNUPLOT
+	sed 's/[[:blank:]]*$//' "$work/svg" >"$dir/$1.svg"
 	echo "plot $dir/$1.svg"
 }
 
