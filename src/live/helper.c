@@ -359,6 +359,16 @@ int tti_crew_join(struct tti_duty *duty, const struct tti_crew_opts *opts)
 	return rc;
 }
 
+static bool is_unemployed(struct tti_crew *crew)
+{
+	bool empty;
+
+	pthread_mutex_lock(&crew->mutex);
+	empty = !crew->first;
+	pthread_mutex_unlock(&crew->mutex);
+	return empty;
+}
+
 void tti_crew_leave(struct tti_duty *duty)
 {
 	struct tti_crew *crew = &tti_crew_state;
@@ -372,7 +382,7 @@ void tti_crew_leave(struct tti_duty *duty)
 	duty->crew = 0;
 	pthread_mutex_unlock(&crew->mutex);
 	pthread_mutex_lock(&life_mutex);
-	if (crew->running && !crew->first)
+	if (crew->running && is_unemployed(crew)) /* nobody joins while we look */
 		end_threads(crew, true);
 	pthread_mutex_unlock(&life_mutex);
 }

@@ -54,3 +54,18 @@ TESTS += tests/live/test_ring_damage
 tests_live_test_ring_damage_SOURCES = tests/live/test_ring_damage.c tests/live/ring_help.h
 tests_live_test_ring_damage_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_ring_damage_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+# the two threads of a process's writers
+check_PROGRAMS += tests/live/test_helper
+TESTS += tests/live/test_helper
+tests_live_test_helper_SOURCES = tests/live/test_helper.c tests/live/ring_help.h
+tests_live_test_helper_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_helper_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/crash_helper
+tests_live_crash_helper_SOURCES = tests/live/crash_helper.c
+tests_live_crash_helper_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_crash_helper_LDADD = libttfail.la
+TESTS += tests/live/crash_helper.t
+EXTRA_DIST += tests/live/crash_helper.t
+tests/live/crash_helper.log: tests/live/crash_helper$(EXEEXT)

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two threads of a process: what they do for writers, and that all is right when they are
+ * late, stopped or absent. */
+#include "ring_help.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "live/file.h"
+#include "live/ring_writer.h"
+
+#define DEADLINE_NS INT64_C(20000000000)
+
+/* Look until it is true; the deadline is for what never comes. */
+#define UNTIL(condition) \
+	do { \
+		int64_t until_ns = tti_clock_monotonic_ns() + DEADLINE_NS; \
+		while (!(condition)) { \
+			ck_assert_msg(tti_clock_monotonic_ns() < until_ns, "never: %s", \
+				      #condition); \
+			usleep(200); \
+		} \
+	} while (0)
+
+static struct tt_ring_writer *open_with(const char *dir, int64_t sync_ms, int64_t wake_us)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer = NULL;
+
+	opts.sync_ms = sync_ms;
+	opts.wake_us = wake_us;
+	OK(tt_ring_writer_open(&writer, dir, &opts, &err));
+	return writer;
+}
+
+static void check_rows(const char *dir, int64_t count)
+{
+	struct tt_ring_reader *reader = open_reader(dir);
+	int64_t next = 0;
+
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, count);
+	tt_ring_reader_close(reader);
+}
+
+static bool has_next(const struct tt_ring_writer *writer)
+{
+	return atomic_load(&writer->next_state) == TTI_NEXT_READY;
+}
+
+static struct tti_counters_seen counters(const char *dir)
+{
+	struct tti_counters_seen seen;
+	struct tti_ring ring;
+
+	OK(tti_ring_open(&ring, dir, false, &err));
+	tti_counters_read(&ring, &seen);
+	tti_ring_close(&ring);
+	return seen;
+}
+
+/* ---- Rings ---- */
+
+START_TEST(next_file_is_made_ahead_and_taken)
+{
+	struct tt_ring_writer *writer;
+	struct tti_counters_seen seen;
+
+	create_ring("r", 4, 3);
+	writer = open_writer("r");
+	for (int64_t i = 0; i < 40; i += 4) {
+		put_rows(writer, i, 4);
+		UNTIL(has_next(writer));
+	}
+	tt_ring_writer_close(writer);
+	ck_assert_int_ne(access("r/.next", F_OK), 0);
+	check_rows("r", 40);
+	seen = counters("r");
+	ck_assert_uint_eq(seen.rolls, 9);
+	ck_assert_uint_eq(seen.prepared, 10);
+	ck_assert_uint_eq(seen.rows, 40);
+	ck_assert_uint_eq(seen.bytes, 40 * sizeof(struct row));
+}
+END_TEST
+
+START_TEST(rows_are_right_while_the_helper_stands_still)
+{
+	struct tt_ring_writer *writer;
+
+	create_ring("r", 4, 3);
+	writer = open_with("r", 1, 250);
+	tti_helper_pause(true);
+	put_rows(writer, 0, 100);
+	tti_pulse_pause(true);
+	put_rows(writer, 100, 100);
+	check_rows("r", 200);
+	tti_pulse_pause(false);
+	tti_helper_pause(false);
+	put_rows(writer, 200, 3);
+	ck_assert_int_eq(tt_ring_writer_close(writer), TT_OK);
+	check_rows("r", 203);
+}
+END_TEST
+
+START_TEST(rows_are_right_after_the_threads_ended)
+{
+	struct tt_ring_writer *writer, *other;
+
+	create_ring("r", 4, 3);
+	create_ring("s", 4, 3);
+	writer = open_with("r", 1, 250);
+	put_rows(writer, 0, 10);
+	tti_helper_stop();
+	put_rows(writer, 10, 20);
+	OK(tt_ring_sync(writer, &err));
+	other = open_writer("s"); /* starts them again */
+	put_rows(other, 0, 10);
+	put_rows(writer, 30, 1);
+	tt_ring_writer_close(writer);
+	tt_ring_writer_close(other);
+	check_rows("r", 31);
+	check_rows("s", 10);
+}
+END_TEST
+
+START_TEST(timed_sync_comes_without_an_append)
+{
+	struct tt_ring_writer *writer;
+	uint64_t end;
+
+	create_ring("r", 100, 3);
+	writer = open_with("r", 5, 250);
+	put_rows(writer, 0, 10);
+	UNTIL(atomic_load(&writer->synced_end) == 10);
+	put_rows(writer, 10, 1);
+	UNTIL((end = atomic_load(&writer->synced_end)) == 11);
+	ck_assert_uint_ge(counters("r").syncs, 2);
+	ck_assert_uint_eq(counters("r").synced_end, end);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
+START_TEST(seal_is_answered_while_nothing_comes)
+{
+	struct tt_ring_writer *writer;
+	bool sealed;
+
+	create_ring("r", 100, 3);
+	writer = open_writer("r");
+	put_rows(writer, 0, 3);
+	for (int64_t i = 3; i < 6; i++) {
+		OK(tt_ring_seal("r", DEADLINE_NS, &sealed, &err));
+		ck_assert(sealed);
+		ck_assert_uint_eq(tt_ring_writer_pos(writer).row, 0);
+		put_rows(writer, i, 1);
+	}
+	tt_ring_writer_close(writer);
+	check_rows("r", 6);
+}
+END_TEST
+
+struct feed {
+	struct tt_ring_writer *writer;
+	_Atomic(bool) stop;
+	int64_t rows;
+};
+
+static void *feed_main(void *arg)
+{
+	struct feed *feed = arg;
+	struct tt_error why;
+
+	while (!atomic_load(&feed->stop)) {
+		const struct row row = { feed->rows, 0 };
+
+		if (tt_ring_append(feed->writer, &row, 1, NULL, &why) < 0)
+			return feed;
+		feed->rows++;
+		if (feed->rows % 64 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+START_TEST(seal_is_answered_while_rows_come)
+{
+	struct feed feed = { 0 };
+	struct tt_ring_reader *reader;
+	pthread_t thread;
+	int64_t next = 0;
+	void *said;
+
+	create_ring("r", 100000, 50);
+	feed.writer = open_writer("r");
+	reader = open_reader("r");
+	ck_assert_int_eq(pthread_create(&thread, NULL, feed_main, &feed), 0);
+	for (int i = 0; i < 10; i++) {
+		OK(tt_ring_seal("r", DEADLINE_NS, NULL, &err));
+		take_rows(reader, &next);
+	}
+	atomic_store(&feed.stop, true);
+	pthread_join(thread, &said);
+	ck_assert_msg(said == NULL, "an append failed");
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, feed.rows);
+	tt_ring_reader_close(reader);
+	tt_ring_writer_close(feed.writer);
+}
+END_TEST
+
+/* The place of a reserve stays: whoever asks waits for the publish. */
+START_TEST(reserve_is_not_rolled_away)
+{
+	struct tt_ring_writer *writer;
+	struct row *place;
+	uint64_t got, before;
+
+	create_ring("r", 100, 3);
+	writer = open_writer("r");
+	put_rows(writer, 0, 2);
+	place = tt_ring_reserve(writer, 1, &got, &err);
+	ck_assert_ptr_nonnull(place);
+	tti_request_add(tti_ring_words(&writer->ring));
+	before = tti_pulse_looks();
+	UNTIL(tti_pulse_looks() > before + 2); /* it was looked at */
+	ck_assert_uint_eq(tti_answer_load(tti_ring_words(&writer->ring)), 0);
+	*place = (struct row){ 2, 0 };
+	ck_assert_int_eq(tt_ring_publish(writer, 1), TT_OK);
+	UNTIL(tti_answer_load(tti_ring_words(&writer->ring)) == 1);
+	tt_ring_writer_close(writer);
+	check_rows("r", 3);
+}
+END_TEST
+
+static _Atomic(int64_t) fake_now;
+static int64_t fake_clock(void)
+{
+	return atomic_load(&fake_now);
+}
+
+START_TEST(timed_roll_comes_without_an_append)
+{
+	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
+	struct tt_dtype *dtype = row_dtype();
+	struct tt_ring_writer *writer;
+	const int64_t hour = INT64_C(3600) * 1000000000;
+
+	opts.capacity = 100;
+	opts.keep = 4;
+	opts.roll_at_s = 22 * 3600;
+	opts.sync_ms = TT_SYNC_NONE;
+	OK(tt_ring_create("r", dtype, &opts, &err));
+	tt_dtype_unref(dtype);
+	writer = open_writer("r");
+	atomic_store(&fake_now, 24 * hour * 30000 + 21 * hour);
+	tti_ring_writer_set_clock(writer, fake_clock);
+	put_rows(writer, 0, 2);
+	atomic_store(&fake_now, 24 * hour * 30000 + 22 * hour);
+	UNTIL(tt_ring_writer_pos(writer).row == 0);
+	tt_ring_writer_close(writer);
+	check_rows("r", 2);
+}
+END_TEST
+
+START_TEST(rolls_come_faster_than_the_helper)
+{
+	struct tt_ring_writer *writer;
+
+	create_ring("r", 4, 3);
+	writer = open_writer("r");
+	for (int64_t i = 0; i < 4000; i += 8)
+		put_rows(writer, i, 8);
+	tt_ring_writer_close(writer);
+	check_rows("r", 4000);
+}
+END_TEST
+
+START_TEST(close_while_the_helper_works)
+{
+	create_ring("r", 4, 3);
+	for (int64_t i = 0; i < 60; i++) {
+		struct tt_ring_writer *writer = open_with("r", i % 3 ? 1 : -1, 100);
+
+		put_rows(writer, 3 * i, 3);
+		tt_ring_writer_close(writer);
+	}
+	ck_assert_int_ne(access("r/.next", F_OK), 0);
+	check_rows("r", 180);
+}
+END_TEST
+
+#define MANY 100
+
+START_TEST(many_writers_in_one_process)
+{
+	struct tt_ring_writer *writers[MANY];
+	char dir[16];
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(dir, sizeof(dir), "r%d", i);
+		create_ring(dir, 4, 2);
+		writers[i] = open_writer(dir);
+	}
+	for (int64_t row = 0; row < 9; row++)
+		for (int i = 0; i < MANY; i++)
+			put_rows(writers[i], row, 1);
+	for (int i = 0; i < MANY; i++) {
+		tt_ring_writer_close(writers[i]);
+		snprintf(dir, sizeof(dir), "r%d", i);
+		check_rows(dir, 9);
+	}
+}
+END_TEST
+
+#if defined(__SANITIZE_THREAD__)
+#define NO_THREADS_AFTER_FORK true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_THREADS_AFTER_FORK true
+#endif
+#endif
+#ifndef NO_THREADS_AFTER_FORK
+#define NO_THREADS_AFTER_FORK false
+#endif
+
+/* A child starts with no threads and takes no lock of the parent's. */
+START_TEST(fork_while_the_threads_run)
+{
+	struct tt_ring_writer *writer;
+	int status;
+
+	create_ring("r", 4, 3);
+	create_ring("s", 4, 3);
+	writer = open_with("r", 1, 100);
+	for (int64_t i = 0; i < 20; i++) {
+		pid_t child;
+
+		put_rows(writer, i, 1);
+		child = fork();
+		if (child == 0) {
+			struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+			struct tt_ring_writer *own = NULL;
+			const struct row row = { i, 0 };
+
+			alarm(20);
+			opts.no_helper = NO_THREADS_AFTER_FORK; /* TSan cannot */
+			if (tt_ring_writer_open(&own, "s", &opts, &err) < 0 ||
+			    tt_ring_append(own, &row, 1, NULL, &err) < 0)
+				_exit(1);
+			tt_ring_writer_close(own);
+			_exit(0);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+	}
+	tt_ring_writer_close(writer);
+	check_rows("r", 20);
+	check_rows("s", 20);
+}
+END_TEST
+
+static void *wait_main(void *arg)
+{
+	return tt_ring_wait(arg, TT_WAIT_SLEEP, DEADLINE_NS, NULL) == 1 ? arg : NULL;
+}
+
+START_TEST(sleeping_readers_are_woken_by_each_policy)
+{
+	static const int64_t policies[] = { TT_WAKE_EACH, 100, 250, TT_WAKE_NEVER };
+	int64_t next = 0;
+
+	create_ring("r", 100, 3);
+	for (size_t i = 0; i < TTI_LEN(policies); i++) {
+		struct tt_ring_writer *writer = open_with("r", -1, policies[i]);
+		struct tt_ring_reader *reader = open_reader("r");
+		int64_t read = 0;
+		pthread_t thread;
+		void *woken;
+
+		take_rows(reader, &read);
+		ck_assert_int_eq(pthread_create(&thread, NULL, wait_main, reader), 0);
+		put_rows(writer, next++, 1);
+		pthread_join(thread, &woken);
+		ck_assert_ptr_eq(woken, reader);
+		take_rows(reader, &read);
+		ck_assert_int_eq(read, next);
+		tt_ring_reader_close(reader);
+		tt_ring_writer_close(writer);
+	}
+}
+END_TEST
+
+/* What the kernel could not write it drops, and the next call succeeds: ours does not. */
+START_TEST(failed_sync_stays_failed)
+{
+	struct tt_ring_writer *writer;
+	int fd, saved, ends[2];
+
+	create_ring("r", 100, 3);
+	writer = open_with("r", 60000, 250);
+	put_rows(writer, 0, 1);
+	fd = tti_writer_file(writer)->live.fd;
+	saved = dup(fd);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(dup2(ends[0], fd), fd); /* cannot be synced */
+	ck_assert_int_lt(tt_ring_sync(writer, &err), 0);
+	ck_assert_int_eq(dup2(saved, fd), fd);
+	ck_assert_int_eq(tt_ring_sync(writer, &err), -EIO);
+	ck_assert_ptr_nonnull(strstr(err.text, "earlier fdatasync failed"));
+	put_rows(writer, 1, 1);
+	OK(tt_ring_roll(writer, &err)); /* the feed goes on */
+	put_rows(writer, 2, 1);
+	ck_assert_uint_ge(counters("r").sync_failures, 1);
+	tt_ring_writer_close(writer);
+	check_rows("r", 3);
+	close(saved);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+/* ---- Single files ---- */
+
+static struct tt_file *open_file(int64_t sync_ms, int64_t wake_us)
+{
+	struct tt_file_create_opts create = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	struct tt_dtype *dtype = row_dtype();
+	struct tt_file *file = NULL;
+
+	create.capacity = 1000;
+	unlink("f.npy");
+	OK(tt_file_create("f.npy", dtype, &create, &err));
+	tt_dtype_unref(dtype);
+	opts.access = TT_WRITE;
+	opts.sync_ms = sync_ms;
+	opts.wake_us = wake_us;
+	OK(tt_file_open(&file, "f.npy", &opts, &err));
+	return file;
+}
+
+static void *file_wait_main(void *arg)
+{
+	struct tt_file *file = NULL;
+	int rc = tt_file_open(&file, "f.npy", NULL, NULL);
+
+	if (rc == TT_OK)
+		rc = tt_file_wait(file, 0, TT_WAIT_SLEEP, DEADLINE_NS);
+	tt_file_close(file);
+	return rc == 1 ? arg : NULL;
+}
+
+START_TEST(file_wakes_and_syncs_in_time)
+{
+	const struct row row = { 1, 2 };
+	struct tt_file *file = open_file(5, 250);
+	pthread_t thread;
+	void *woken;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, file_wait_main, file), 0);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	pthread_join(thread, &woken);
+	ck_assert_ptr_eq(woken, file);
+	UNTIL(atomic_load(&file->synced_end) == 1);
+	/* the threads follow to a larger file */
+	OK(tt_file_grow(file, 5000, &err));
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	UNTIL(atomic_load(&file->synced_end) == 2);
+	ck_assert_int_eq(tt_file_close(file), TT_OK);
+}
+END_TEST
+
+/* Asleep, the pulse looks at nothing until an append. */
+START_TEST(pulse_of_an_idle_file_sleeps)
+{
+	const struct row row = { 1, 2 };
+	struct tt_file *file = open_file(TT_SYNC_NONE, 250);
+	uint64_t looks;
+
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	UNTIL(atomic_load(&file->duty.attention) & TTI_ATTEND_ASLEEP);
+	looks = tti_pulse_looks();
+	usleep(100000); /* 400 periods */
+	ck_assert_uint_le(tti_pulse_looks(), looks + 2);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	UNTIL(tti_pulse_looks() > looks + 2);
+	tt_file_close(file);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("helper");
+	TCase *tcase = tcase_create("helper");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, next_file_is_made_ahead_and_taken);
+	tcase_add_test(tcase, rows_are_right_while_the_helper_stands_still);
+	tcase_add_test(tcase, rows_are_right_after_the_threads_ended);
+	tcase_add_test(tcase, timed_sync_comes_without_an_append);
+	tcase_add_test(tcase, seal_is_answered_while_nothing_comes);
+	tcase_add_test(tcase, seal_is_answered_while_rows_come);
+	tcase_add_test(tcase, reserve_is_not_rolled_away);
+	tcase_add_test(tcase, timed_roll_comes_without_an_append);
+	tcase_add_test(tcase, rolls_come_faster_than_the_helper);
+	tcase_add_test(tcase, close_while_the_helper_works);
+	tcase_add_test(tcase, many_writers_in_one_process);
+	tcase_add_test(tcase, fork_while_the_threads_run);
+	tcase_add_test(tcase, sleeping_readers_are_woken_by_each_policy);
+	tcase_add_test(tcase, failed_sync_stays_failed);
+	tcase_add_test(tcase, file_wakes_and_syncs_in_time);
+	tcase_add_test(tcase, pulse_of_an_idle_file_sleeps);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
