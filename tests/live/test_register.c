@@ -170,7 +170,7 @@ START_TEST(there_are_64_places_and_each_comes_back)
 {
 	struct tt_ring_reader *readers[TTI_READER_SLOTS + 1];
 	struct tt_ring_status status;
-	char name[16];
+	char name[32];
 
 	create_ring("r", 8, 2);
 	for (int i = 0; i <= TTI_READER_SLOTS; i++)
