@@ -306,7 +306,7 @@ static int roll_prepared(struct tt_ring_writer *writer, struct tt_error *err)
 	if (!next)
 		return 0;
 	before = tti_clock_monotonic_ns();
-	rc = commit(writer, next, false, err);
+	rc = tti_upkeep_count(writer, commit(writer, next, false, err), err);
 	tti_count_took(tti_writer_counters(writer), TTI_HIST_ROLL,
 		       tti_clock_monotonic_ns() - before);
 	return rc < 0 ? rc : 1;
@@ -326,13 +326,13 @@ static int roll_here(struct tt_ring_writer *writer, struct tt_error *err)
 	if (!next) {
 		rc = tti_upkeep_prepare(writer, &next, err);
 		if (rc < 0)
-			return rc;
+			return tti_upkeep_count(writer, rc, err);
 	}
 	rc = commit(writer, next, true, err);
 	if (rc < 0)
-		return rc;
+		return tti_upkeep_count(writer, rc, err);
 	/* what came after is visible already; that it is not on disk is said */
-	rc = tti_upkeep_finish(writer, err);
+	rc = tti_upkeep_count(writer, tti_upkeep_finish(writer, err), err);
 	return rc < 0 ? rc : tti_upkeep_tell(writer, err);
 }
 

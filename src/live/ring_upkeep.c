@@ -22,6 +22,13 @@ void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err)
 		writer->kept = *err;
 }
 
+int tti_upkeep_count(struct tt_ring_writer *writer, int rc, const struct tt_error *err)
+{
+	if (rc < 0)
+		tti_ring_count_error(&writer->ring, rc, err);
+	return rc;
+}
+
 int tti_upkeep_tell(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	int code = writer->kept.code;
@@ -217,6 +224,7 @@ int tti_writer_sync(struct tt_ring_writer *writer, struct tt_error *err)
 	rc = tti_upkeep_finish(writer, err);
 	if (rc == TT_OK)
 		rc = tti_upkeep_sync(writer, tti_writer_file_seen(writer), err);
+	tti_upkeep_count(writer, rc, err);
 	kept = tti_upkeep_tell(writer, rc == TT_OK ? err : NULL);
 	tti_upkeep_unlock(writer);
 	writer->last_sync_ns = writer->coarse_ns();

@@ -92,7 +92,7 @@ void tti_writer_serve(struct tt_ring_writer *writer, bool held)
 {
 	struct tti_words *words = tti_ring_words(&writer->ring);
 	uint64_t request = tti_request_peek(words);
-	struct tt_error err;
+	struct tt_error err; /* what a failed roll says is counted by it */
 	int rc = TT_OK;
 
 	if (live_of(writer)->end > 0)
@@ -100,10 +100,8 @@ void tti_writer_serve(struct tt_ring_writer *writer, bool held)
 			  : tti_writer_roll(writer, &err);
 	atomic_store_explicit(&writer->served, request, memory_order_relaxed);
 	atomic_store_explicit(&writer->seal_failed, rc < 0, memory_order_relaxed);
-	if (rc < 0) {
-		tti_ring_count_error(&writer->ring, rc, &err);
+	if (rc < 0)
 		return;
-	}
 	TTI_FAILPOINT("ring.seal.before_answer");
 	if (tti_answer_load(words) == request)
 		return;
@@ -452,6 +450,7 @@ static int settle(struct tt_ring_writer *writer, struct tt_error *err)
 	rc = syncs && file->synced != file->live.end
 		     ? tti_upkeep_sync(writer, file, finished == TT_OK ? err : NULL)
 		     : TT_OK;
+	tti_upkeep_count(writer, finished < 0 ? finished : rc, err);
 	if (finished == TT_OK && rc == TT_OK)
 		rc = tti_upkeep_tell(writer, err);
 	tti_upkeep_unlock(writer);

@@ -172,6 +172,9 @@ int tti_upkeep_prepare(struct tt_ring_writer *writer, struct tti_wfile **out,
 void tti_upkeep_limit(struct tt_ring_writer *writer);
 /* Keep an error for the next call that can tell it, and count it. */
 void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err);
+/* A failure that a call of the owner returns is counted for those who watch, once, where it
+ * arose; err may be NULL.  rc. */
+int tti_upkeep_count(struct tt_ring_writer *writer, int rc, const struct tt_error *err);
 /* The kept error, once. */
 int tti_upkeep_tell(struct tt_ring_writer *writer, struct tt_error *err);
 

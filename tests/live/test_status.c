@@ -2,6 +2,7 @@
 /* A look at a ring: what it says of files, rows, writer and space after known operations, of
  * rings that say little, and to a user who may only read. */
 #include <math.h>
+#include <sys/resource.h>
 
 #include "lib/mp.h"
 #include "ring_help.h"
@@ -319,6 +320,160 @@ START_TEST(a_killed_writer_is_seen_at_once)
 }
 END_TEST
 
+/* ---- counters that a writer fills ---- */
+
+static struct tt_ring_writer *open_with(bool no_helper, int64_t sync_ms)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer = NULL;
+
+	opts.no_helper = no_helper;
+	opts.sync_ms = sync_ms;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
+	return writer;
+}
+
+/* With the threads and without them. */
+START_TEST(a_writer_counts_what_it_does)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_status status;
+
+	create_ring("r", 8, 4);
+	writer = open_with(_i == 1, TT_SYNC_NONE);
+	put_rows(writer, 0, 3);
+	put_rows(writer, 3, 8);
+	put_rows(writer, 11, 9); /* 20 rows: two full files and four */
+	OK(tt_ring_roll(writer, &err));
+	tt_ring_writer_close(writer);
+	status = look("r");
+	ck_assert_uint_eq(status.count_rows, 20);
+	ck_assert_uint_eq(status.count_bytes, 20 * sizeof(struct row));
+	ck_assert_uint_eq(status.rolls, 3);
+	ck_assert_uint_eq(status.roll.count, 3);
+	ck_assert_uint_ge(status.count_appends, 3);
+	ck_assert_uint_le(status.count_appends, 4); /* a roll is a turn too */
+	ck_assert_uint_gt(status.wakes, 0);
+	ck_assert_uint_eq(status.errors, 0);
+	ck_assert_uint_eq(status.repairs, 0);
+	ck_assert_uint_eq(status.clock_steps, 0);
+	ck_assert_uint_eq(status.sync_failures, 0);
+	ck_assert_int_gt(status.opened_ns, 0);
+	ck_assert_int_gt(status.last_write_ns, 0);
+	ck_assert_int_le(status.last_write_ns, status.now_ns);
+	tt_ring_status_free(&status);
+	writer = open_with(_i == 1, TT_SYNC_NONE); /* they go on */
+	put_rows(writer, 20, 5);
+	tt_ring_writer_close(writer);
+	status = look("r");
+	ck_assert_uint_eq(status.count_rows, 25);
+	ck_assert_uint_eq(status.rows_total, 25);
+	tt_ring_status_free(&status);
+}
+END_TEST
+
+START_TEST(syncs_are_counted_and_leave_nothing_behind)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_status status;
+
+	create_ring("r", 64, 4);
+	writer = open_with(_i == 1, TT_SYNC_EACH);
+	put_rows(writer, 0, 3);
+	put_rows(writer, 3, 3);
+	status = look("r");
+	ck_assert_uint_ge(status.syncs, 2);
+	ck_assert_uint_eq(status.sync.count, status.syncs);
+	ck_assert_uint_eq(status.unsynced_rows, 0);
+	ck_assert_int_eq(status.unsynced_ns, 0);
+	ck_assert_int_gt(status.last_sync_ns, 0);
+	tt_ring_status_free(&status);
+	tt_ring_writer_close(writer);
+	writer = open_with(_i == 1, TTI_SYNC_MS_MAX);
+	put_rows(writer, 6, 5);
+	status = look("r");
+	ck_assert_uint_eq(status.unsynced_rows, 5);
+	ck_assert_int_ge(status.unsynced_ns, 0);
+	tt_ring_status_free(&status);
+	OK(tt_ring_sync(writer, &err));
+	status = look("r");
+	ck_assert_uint_eq(status.unsynced_rows, 0);
+	tt_ring_status_free(&status);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
+static int64_t an_hour_ago(void)
+{
+	return tti_clock_realtime_ns() - INT64_C(3600000000000);
+}
+
+START_TEST(a_clock_set_back_is_counted)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_status status;
+
+	create_ring("r", 8, 4);
+	writer = open_with(true, TT_SYNC_NONE);
+	tti_ring_writer_set_clock(writer, an_hour_ago);
+	put_rows(writer, 0, 3);
+	OK(tt_ring_roll(writer, &err));
+	status = look("r");
+	ck_assert_uint_eq(status.clock_steps, 1);
+	ck_assert_int_gt(status.clock_step_ns, INT64_C(3599000000000));
+	ck_assert_int_lt(status.clock_step_ns, INT64_C(3700000000000));
+	tt_ring_status_free(&status);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
+START_TEST(a_roll_that_fails_is_the_last_error)
+{
+	struct rlimit before, little;
+	struct tt_ring_writer *writer;
+	struct tt_ring_status status;
+	struct row rows[9] = { { 0, 0 } };
+	int rc;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	little = before;
+	little.rlim_cur = 16;
+	create_ring("r", 8, 4);
+	writer = open_with(true, TT_SYNC_NONE);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &little); /* what check writes is limited too */
+	rc = tt_ring_append(writer, rows, 9, NULL, &err);
+	setrlimit(RLIMIT_FSIZE, &before);
+	ck_assert_int_lt(rc, 0);
+	status = look("r");
+	ck_assert_uint_ge(status.errors, 1);
+	ck_assert_int_eq(status.error_code, err.code);
+	ck_assert_str_eq(status.error_tag, tt_error_tag(err.code));
+	ck_assert_str_eq(status.error_tag, "FILE_TOO_LARGE");
+	ck_assert_str_ne(status.error_text, "");
+	ck_assert_int_gt(status.error_ns, 0);
+	tt_ring_status_free(&status);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
+START_TEST(an_open_that_mends_is_counted)
+{
+	struct tt_ring_status status;
+
+	create_ring("r", 8, 4);
+	tt_ring_writer_close(open_with(true, TT_SYNC_NONE));
+	status = look("r");
+	ck_assert_uint_eq(status.repairs, 0);
+	tt_ring_status_free(&status);
+	ck_assert_int_eq(unlink("r/.lock"), 0);
+	tt_ring_writer_close(open_with(true, TT_SYNC_NONE));
+	status = look("r");
+	ck_assert_uint_eq(status.repairs, 1);
+	tt_ring_status_free(&status);
+}
+END_TEST
+
 /* ---- durability and space ---- */
 
 START_TEST(rows_behind_the_last_sync_are_counted)
@@ -550,6 +705,9 @@ int main(void)
 		a_look_tells_files_and_rows,
 		rows_that_are_gone_count_in_the_total,
 		a_killed_writer_is_seen_at_once,
+		a_clock_set_back_is_counted,
+		a_roll_that_fails_is_the_last_error,
+		an_open_that_mends_is_counted,
 		rows_behind_the_last_sync_are_counted,
 		days_left_follow_from_what_was_added,
 		without_settings_rows_and_files_are_told,
@@ -564,6 +722,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		tcase_add_test(tcase, tests[i]);
+	tcase_add_loop_test(tcase, a_writer_counts_what_it_does, 0, 2);
+	tcase_add_loop_test(tcase, syncs_are_counted_and_leave_nothing_behind, 0, 2);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
