@@ -84,6 +84,7 @@ static int feed(void *arg)
 
 	random_state = feed->seed;
 	opts.sync_ms = feed->sync_ms;
+	opts.no_helper = pick(3) == 0;
 	GOOD(tt_ring_writer_open(&writer, "r", &opts, &err));
 	for (;;) {
 		struct row rows[40];

@@ -99,6 +99,8 @@ static struct tt_file *open_write(const char *path)
 	struct tt_file *opened;
 
 	opts.access = TT_WRITE;
+	opts.no_helper = power_random(2) == 0;
+	opts.sync_ms = (int64_t[]){ TT_SYNC_NONE, TT_SYNC_EACH, 1 }[power_random(3)];
 	power_step = path;
 	GOOD(tt_file_open(&opened, path, &opts, &power_err));
 	return opened;

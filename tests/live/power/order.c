@@ -80,6 +80,7 @@ static struct tt_ring_writer *open_writer(void)
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_writer *writer = NULL;
 
+	opts.no_helper = true;
 	GOOD(tt_ring_writer_open(&writer, "r", &opts, &err));
 	return writer;
 }

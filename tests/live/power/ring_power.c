@@ -45,6 +45,7 @@ static void open_writer(void)
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 
 	power_step = "open the writer";
+	opts.no_helper = power_random(2) == 0;
 	GOOD(tt_ring_writer_open(&writer, "r", &opts, &power_err));
 }
 
