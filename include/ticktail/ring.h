@@ -184,6 +184,10 @@ TT_API int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t 
 /* Rows that were lost since the last call because their files are gone; the reader goes on at
  * the oldest row there is. */
 TT_API uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader);
+/* Rows before the place a seek was asked for that were cut after a power loss, since the last
+ * call: they had been visible and were not on disk.  The reader goes on behind the last row
+ * that was kept; nothing else ever gets their positions. */
+TT_API uint64_t tt_ring_reader_cut(struct tt_ring_reader *reader);
 /* To be asked before the count is taken: rows of npyt's files, which it does not number, are
  * missing too, and the count is the least that it can be. */
 TT_API bool tt_ring_reader_lost_more(const struct tt_ring_reader *reader);

@@ -2,6 +2,7 @@
 /* Appending to and updating a single live file.  Invariant: readers are woken after the word
  * they sleep on has changed. */
 #include "live/file.h"
+#include "live/ring_mark.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,6 +144,18 @@ int tt_file_publish(struct tt_file *file, uint64_t count)
 	return published(file);
 }
 
+/* A mark must not vouch for rows as they were. */
+static int before_change(struct tt_file *file, uint64_t row, struct tt_error *err)
+{
+	uint64_t name = 0;
+
+	if (!file->place.in_ring)
+		return TT_OK;
+	tti_ring_parse_name(file->place.name, &name);
+	return tti_ring_mark_changing_in(file->place.dirfd, file->place.path, name, row,
+					 err);
+}
+
 int tt_file_update(struct tt_file *file, uint64_t index, const void *rows, uint64_t count,
 		   struct tt_error *err)
 {
@@ -162,6 +175,9 @@ int tt_file_update(struct tt_file *file, uint64_t index, const void *rows, uint6
 				" are not there to be updated; "
 				"it has %" PRIu64 " rows",
 				live->path, index, index + count, end - start);
+	rc = before_change(file, start + index, err);
+	if (rc < 0)
+		return rc;
 	rc = tti_live_update(live, start + index, rows, count, file->clean_rows);
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "update") : TT_OK;
 }

@@ -43,6 +43,7 @@ struct tti_live {
 	int fd; /* owned */
 	struct tti_npy npy;
 	uint64_t capacity, data_off, tail_off, file_bytes;
+	uint64_t shown;	     /* reader: rows that may be shown, whatever the tail says */
 	struct tti_map map;  /* empty: by pread, or nothing to map */
 	unsigned char *rows; /* row 0 in the mapping; NULL without one */
 	char *path;	     /* for messages; owned */
@@ -50,7 +51,7 @@ struct tti_live {
 };
 #define TTI_LIVE_EMPTY \
 	{ \
-		.fd = -1 \
+		.fd = -1, .shown = UINT64_MAX \
 	}
 
 struct tti_live_open {

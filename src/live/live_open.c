@@ -345,7 +345,7 @@ int tti_live_look(struct tti_live *live, struct tt_error *err)
 		live->tail_off = now.tail_off;
 		live->tail_words = now.tail_words;
 		live->aligned = now.aligned;
-		live->end = now.end;
+		live->end = tti_min_u64(now.end, live->shown);
 	}
 	tti_npy_fini(&now.npy);
 	return rc;

@@ -81,8 +81,8 @@ int tti_live_bounds(const struct tti_live *live, uint64_t *start_out, uint64_t *
 				"%s: the tail says start %" PRIu64 ", end %" PRIu64
 				" in a capacity of %" PRIu64 " rows",
 				live->path, bounds[0], bounds[1], live->capacity);
-	*start_out = bounds[0];
-	*end_out = bounds[1];
+	*start_out = tti_min_u64(bounds[0], live->shown);
+	*end_out = tti_min_u64(bounds[1], live->shown);
 	return TT_OK;
 }
 
@@ -91,11 +91,11 @@ uint64_t tti_live_end(const struct tti_live *live)
 	uint64_t bounds[2];
 
 	if (TTI_LIKELY(live->tail))
-		return tti_end_load(live->tail);
+		return tti_min_u64(tti_end_load(live->tail), live->shown);
 	if (live->tail_words && pread_bounds(live, bounds) == TT_OK &&
 	    bounds[0] <= bounds[1] && bounds[1] <= live->capacity)
-		return bounds[1];
-	return live->end;
+		return tti_min_u64(bounds[1], live->shown);
+	return tti_min_u64(live->end, live->shown);
 }
 
 bool tti_live_is_superseded(const struct tti_live *live)

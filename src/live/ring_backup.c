@@ -3,6 +3,7 @@
  * are final, and the newest is copied up to its end at one instant, so the copy is the ring as
  * it was then.  Invariant: dest appears whole or not at all. */
 #include "live/ring.h"
+#include "live/ring_cut.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,8 +191,7 @@ static int copy_all(struct backup *backup, struct tt_error *err)
 
 		rc = copy_file(backup, item, err);
 		/* npyt's newest may not be made yet: the copy has its name alone, too */
-		if (tti_ring_is_incomplete(rc) && !item->sealed &&
-		    tti_ring_find_entry(&backup->ring, item->name) == TTI_NO_ENTRY)
+		if (tti_ring_is_unsure(&backup->ring, item, rc))
 			rc = TT_OK;
 	}
 	if (rc == TT_OK)

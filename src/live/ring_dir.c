@@ -4,6 +4,7 @@
  * joined into another.  Invariant: nothing in the directory is followed (symlinks) or waited
  * for (FIFOs), and what is passed over is never written to. */
 #include "live/ring.h"
+#include "live/ring_cut.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -534,9 +535,12 @@ int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
 	args.fd = fd;
 	args.take_fd = true;
 	rc = tti_live_open(live, &args, err);
-	if (rc == TT_OK)
-		tti_steal_fd(&fd);
-	return rc;
+	if (rc < 0)
+		return rc;
+	tti_steal_fd(&fd);
+	if (!writable)
+		tti_ring_limit_file(ring, name, merged, live);
+	return TT_OK;
 }
 
 bool tti_ring_is_incomplete(int rc)

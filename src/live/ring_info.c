@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a ring is, as one consistent look.  Reads with pread only. */
 #include "live/ring.h"
+#include "live/ring_cut.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,8 +43,7 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 	if (rc == -ENOENT)
 		return 0;
 	/* npyt makes the file after its name: what is not whole yet is an empty file */
-	if (rc < 0 && !(tti_ring_is_incomplete(rc) && !item->sealed &&
-			tti_ring_find_entry(ring, item->name) == TTI_NO_ENTRY))
+	if (rc < 0 && !tti_ring_is_unsure(ring, item, rc))
 		return rc;
 	file->first_row_ns = tti_ring_first_row_ns(ring, item);
 	info->rows += file->end - file->start;

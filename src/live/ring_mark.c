@@ -4,6 +4,7 @@
 #include "live/ring_mark.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 #include "base/failpoint.h"
 
@@ -26,12 +27,14 @@ int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *
 	struct tti_mark mark;
 	int rc = tti_ring_mark_load(ring, &mark);
 
-	*marker = (struct tti_ring_marker){ .ready = true };
+	*marker = (struct tti_ring_marker){ .ready = true, .lazy = true };
 	if (rc < 0)
 		return tti_fail_sys(err, rc, ring->path,
 				    "read the marks of " TTI_SETTINGS_NAME);
-	if (rc > 0)
+	if (rc > 0) {
 		marker->sequence = mark.sequence;
+		marker->since = mark.file;
+	}
 	marker->has_boot = tti_boot_id(marker->boot_id) == TT_OK;
 	return TT_OK;
 }
@@ -67,6 +70,36 @@ static int sync_names(const struct tti_ring *ring, struct tt_error *err)
 	return rc < 0 ? tti_fail_sys(err, rc, ring->path, "fsync of its names") : TT_OK;
 }
 
+static int sync_file(const struct tti_ring *ring, const struct tti_ring_item *item,
+		     struct tt_error *err)
+{
+	char file_name[TTI_RING_NAME_BYTES];
+	tti_auto_fd fd = -1;
+	int rc = TT_OK;
+
+	tti_ring_format_name(file_name, item->name, item->merged);
+	fd = openat(ring->dirfd, file_name,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		rc = errno == ENOENT ? TT_OK : -errno; /* merged or removed */
+	else if (fdatasync(fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path, file_name) : TT_OK;
+}
+
+/* Files that a writer before, or one that does not sync, may have left unsynced. */
+static int sync_older(struct tti_ring *ring, const struct tti_ring_marker *marker,
+		      uint64_t before, struct tt_error *err)
+{
+	tti_auto_items items = { 0 };
+	int rc = tti_ring_list(ring, &items, err);
+
+	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
+		if (items.at[i].name >= marker->since && items.at[i].name < before)
+			rc = sync_file(ring, &items.at[i], err);
+	return rc;
+}
+
 /* The checksum up to end, and the stamp that it goes with.  Rows that npyt changed in place
  * since are known by a stamp that is not ours: what is below end is then not checked. */
 static int checksum(struct tti_ring_marker *marker, const struct tti_live *live,
@@ -83,13 +116,16 @@ static int checksum(struct tti_ring_marker *marker, const struct tti_live *live,
 	return tti_rows_crc_extend(&marker->rows, live, end, err);
 }
 
-static int mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+static int mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 		const struct tti_live *live, struct tti_mark *next, struct tt_error *err)
 {
 	int rc = TT_OK;
 
 	if (marker->file != next->file) {
-		rc = sync_names(ring, err);
+		if (marker->lazy)
+			rc = sync_older(ring, marker, next->file, err);
+		if (rc == TT_OK)
+			rc = sync_names(ring, err);
 		marker->rows = (struct tti_rows_crc){ 0 };
 		marker->file = rc < 0 ? 0 : next->file;
 	}
@@ -101,12 +137,15 @@ static int mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
 	next->rows_crc = marker->rows.crc;
 	next->sequence = marker->sequence + 1;
 	rc = put(ring, next, err);
-	if (rc == TT_OK)
-		marker->sequence = next->sequence;
-	return rc;
+	if (rc < 0)
+		return rc;
+	marker->sequence = next->sequence;
+	marker->since = next->file;
+	marker->lazy = marker->none;
+	return TT_OK;
 }
 
-int tti_ring_mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 		  const struct tti_live *live, uint64_t name, uint64_t end,
 		  struct tt_error *err)
 {
@@ -118,7 +157,7 @@ int tti_ring_mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
 	return mark(ring, marker, live, &next, err);
 }
 
-int tti_ring_mark_closed(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark_closed(struct tti_ring *ring, struct tti_ring_marker *marker,
 			 const struct tti_live *live, uint64_t name, uint64_t end,
 			 struct tt_error *err)
 {
@@ -127,7 +166,7 @@ int tti_ring_mark_closed(const struct tti_ring *ring, struct tti_ring_marker *ma
 	return marker->has_boot ? mark(ring, marker, live, &next, err) : TT_OK;
 }
 
-int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark_none(struct tti_ring *ring, struct tti_ring_marker *marker,
 		       struct tt_error *err)
 {
 	struct tti_mark next = { .sequence = marker->sequence + 1 };
@@ -135,6 +174,7 @@ int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *mark
 
 	memcpy(next.boot_id, marker->boot_id, sizeof(next.boot_id));
 	marker->file = 0;
+	marker->none = true;
 	if (!marker->has_boot && marker->sequence == 0)
 		return TT_OK;
 	rc = put(ring, &next, err);
@@ -158,4 +198,21 @@ int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t 
 	next.rows_crc = 0;
 	next.sequence++;
 	return put(ring, &next, err);
+}
+
+int tti_ring_mark_changing_in(int dirfd, const char *path, uint64_t name, uint64_t row,
+			      struct tt_error *err)
+{
+	tti_auto_fd fd = openat(dirfd, TTI_SETTINGS_NAME,
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct tti_ring ring = TTI_RING_EMPTY;
+	tti_auto_free char *copy = strdup(path);
+
+	if (fd < 0 && errno == ENOENT)
+		return TT_OK; /* npyt's ring: nothing is marked */
+	if (fd < 0 || !copy)
+		return tti_fail_sys(err, -errno, path, TTI_SETTINGS_NAME);
+	ring.set_fd = fd;
+	ring.path = copy;
+	return tti_ring_mark_changing(&ring, name, row, err);
 }

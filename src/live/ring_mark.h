@@ -16,6 +16,9 @@ struct tti_ring_marker {
 	uint8_t boot_id[TTI_BOOT_ID_BYTES];
 	uint64_t sequence; /* of the last mark that is there */
 	uint64_t file;	   /* that rows is about, 0 none */
+	uint64_t since;	   /* files from this on may be unsynced, and ... */
+	bool lazy;	   /* ... must be before one after them is marked */
+	bool none;	   /* finished files are not synced by who finishes them */
 	struct tti_rows_crc rows;
 };
 
@@ -24,21 +27,22 @@ int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *
 			 struct tt_error *err);
 
 /* live (file name of the ring) was synced up to end: store that, synced.  Files before name
- * must have been synced and marked to their ends.  From any thread that is the only one to do
+ * must have been synced to their ends, but for the first mark after init, and after
+ * tti_ring_mark_none(): then they are here, by the thread that owns the ring.  From any thread that is the only one to do
  * so at that time; uses the ring's descriptors, not its mappings, and may run while the writer
  * appends behind end or rolls.  Costs the new rows' checksum and one fdatasync; the first mark
  * of a file also syncs directory and manifest. */
-int tti_ring_mark(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 		  const struct tti_live *live, uint64_t name, uint64_t end,
 		  struct tt_error *err);
 
 /* The same, and nothing will be written any more: no later boot has anything to doubt. */
-int tti_ring_mark_closed(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark_closed(struct tti_ring *ring, struct tti_ring_marker *marker,
 			 const struct tti_live *live, uint64_t name, uint64_t end,
 			 struct tt_error *err);
 
 /* A writer that does not sync begins: no row is known to be on disk from now on. */
-int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *marker,
+int tti_ring_mark_none(struct tti_ring *ring, struct tti_ring_marker *marker,
 		       struct tt_error *err);
 
 /* Rows from row on of file name will be changed in place: their checksum is taken back before,
@@ -46,6 +50,10 @@ int tti_ring_mark_none(const struct tti_ring *ring, struct tti_ring_marker *mark
  * lock. */
 int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t row,
 			   struct tt_error *err);
+
+/* The same, of a ring of which only the directory is open. */
+int tti_ring_mark_changing_in(int dirfd, const char *path, uint64_t name, uint64_t row,
+			      struct tt_error *err);
 
 /* The mark that counts, read by pread: 1 there is one, 0 none, or an error. */
 int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out);

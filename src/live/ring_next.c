@@ -4,6 +4,7 @@
  * have one, so the count is exact whatever became of the files between; where npyt wrote, the
  * reader says that it may be more. */
 #include "live/ring_reader.h"
+#include "live/ring_cut.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -218,16 +219,18 @@ static int next_on_disk(struct tt_ring_reader *reader, struct target *out,
 static int go_to(struct tt_ring_reader *reader, const struct target *target,
 		 struct tt_error *err)
 {
+	const struct tti_ring_item item = {
+		.name = target->name,
+		.sealed = !target->newest || target->name < tti_reader_newest(reader)
+	};
 	struct tti_ring_open *file;
 	struct tt_error why;
 	int rc = tti_reader_open_file(reader, target->name, target->merged, &file, &why);
 
-	if (rc == -ENOENT &&
-	    (!target->newest || target->name < tti_reader_newest(reader)))
-		return -EAGAIN; /* merged or removed since it was found */
-	if (rc < 0 && target->newest && tti_ring_is_incomplete(rc) &&
-	    tti_ring_find_entry(&reader->ring, target->name) == TTI_NO_ENTRY)
+	if (rc < 0 && tti_ring_is_unsure(&reader->ring, &item, rc))
 		return 0; /* npyt names a file before it makes it */
+	if (rc == -ENOENT && item.sealed)
+		return -EAGAIN; /* merged or removed since it was found */
 	if (rc < 0)
 		return tti_fail(err, rc, "%s", why.text);
 	if (target->inside) {

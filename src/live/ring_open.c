@@ -15,6 +15,7 @@
 #include "base/failpoint.h"
 #include "base/num.h"
 #include "base/opts.h"
+#include "live/ring_cut.h"
 
 static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out,
 		   struct tt_error *err)
@@ -22,6 +23,7 @@ static int rows_of(const struct tti_ring *ring, uint64_t name, uint64_t *out,
 	struct tti_live live = TTI_LIVE_EMPTY;
 	int rc = tti_ring_open_file(ring, name, false, false, true, &live, err);
 
+	live.shown = UINT64_MAX;
 	if (rc == TT_OK)
 		*out = tti_live_end(&live);
 	tti_live_close(&live);
@@ -37,8 +39,11 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name,
 	char file_name[TTI_RING_NAME_BYTES], aside[64];
 	uint64_t rows = 0, idx;
 	struct tt_error why;
-	int rc = rows_of(ring, name, &rows, &why);
+	int rc;
 
+	if (tti_ring_cut_at(ring, name) != UINT64_MAX)
+		return TT_OK; /* of before a power loss: its rows count no more */
+	rc = rows_of(ring, name, &rows, &why);
 	tti_ring_format_name(file_name, name, false);
 	if (rc < 0 && !tti_ring_is_damage(rc)) /* it may be whole */
 		return rc == -ENOENT ? TT_OK : tti_fail(err, rc, "%s", why.text);
@@ -119,6 +124,13 @@ static int need_rows(const struct tt_ring_writer *writer, struct tt_error *err)
 		"%s: no file in it can be read, so its element type is not known: "
 		"ticktail recover %s --dtype DESCR",
 		writer->ring.path, writer->ring.path);
+}
+
+int tti_writer_know_rows(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	int rc = find_rows(writer, err);
+
+	return rc < 0 ? rc : need_rows(writer, err);
 }
 
 /* npyt names a file before it makes it; a writer that died between left the name alone, or a
@@ -274,6 +286,44 @@ static int announce(struct tt_ring_writer *writer, struct tt_error *err)
 	return TT_OK;
 }
 
+/* From a ring in whatever state to one whose newest file is open. */
+static int settle(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	int rc = TT_OK;
+
+	writer->judged = ring->set.addr;
+	if (writer->judged)
+		rc = tti_writer_reboot_cut(writer, err);
+	if (rc == TT_OK)
+		rc = tti_ring_mend_manifest(ring, 2, false, &writer->repair, err);
+	TTI_FAILPOINT("ring.open.manifest");
+	if (rc == TT_OK)
+		rc = settle_orphans(writer, err);
+	if (rc == TT_OK)
+		rc = tti_writer_reboot_go_on(writer, err);
+	return rc < 0 ? rc : settle_newest(writer, err);
+}
+
+/* From now on a power loss loses nothing that the mark covers. */
+static int begin_marks(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	const struct tti_wfile *file = tti_writer_file(writer);
+	int rc = tti_ring_marker_init(&writer->marker, &writer->ring, err);
+
+	if (writer->sync_ms == INT64_MIN)
+		writer->sync_ms = writer->ring.settings.sync_ms;
+	if (rc == TT_OK && writer->sync_ms == TT_SYNC_NONE)
+		rc = tti_ring_mark_none(&writer->ring, &writer->marker, err);
+	else if (rc == TT_OK && fdatasync(file->live.fd) < 0)
+		rc = tti_fail_sys(err, -errno, file->live.path, "fdatasync");
+	else if (rc == TT_OK)
+		rc = tti_ring_mark(&writer->ring, &writer->marker, &file->live,
+				   file->name, file->live.end, err);
+	TTI_FAILPOINT("ring.open.marked");
+	return rc < 0 ? rc : tti_writer_lower_ends(writer, err);
+}
+
 static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_ring *ring = &writer->ring;
@@ -286,15 +336,9 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 			"ring",
 			ring->path, TTI_SETTINGS_NAME);
 	unlinkat(ring->dirfd, TTI_RING_NEXT_NAME, 0);
-	rc = tti_ring_mend_manifest(ring, 2, false, &writer->repair, err);
-	TTI_FAILPOINT("ring.open.manifest");
-	if (rc == TT_OK)
-		rc = settle_orphans(writer, err);
-	if (rc == TT_OK)
-		rc = settle_newest(writer, err);
-	if (rc < 0)
-		return rc;
-	rc = tti_ring_marker_init(&writer->marker, ring, err);
+	rc = settle(writer, err);
+	if (rc == TT_OK && !writer->judged) /* the marks were found with the settings */
+		rc = settle(writer, err);
 	if (rc < 0)
 		return rc;
 	settle_entries(writer);
@@ -303,6 +347,8 @@ static int open_locked(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_ring_mend_manifest(ring, ring->settings.keep, false,
 					    &writer->repair, err);
 	TTI_FAILPOINT("ring.open.settled");
+	if (rc == TT_OK)
+		rc = begin_marks(writer, err);
 	if (rc == TT_OK)
 		rc = announce(writer, err);
 	return rc;
@@ -400,8 +446,6 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 	}
 	if (rc < 0)
 		return rc;
-	if (writer->sync_ms == INT64_MIN)
-		writer->sync_ms = writer->ring.settings.sync_ms;
 	return start(writer, err);
 }
 

@@ -163,6 +163,14 @@ uint64_t tt_ring_reader_lost(struct tt_ring_reader *reader)
 	return lost;
 }
 
+uint64_t tt_ring_reader_cut(struct tt_ring_reader *reader)
+{
+	uint64_t cut = reader->cut;
+
+	reader->cut = 0;
+	return cut;
+}
+
 bool tt_ring_reader_lost_more(const struct tt_ring_reader *reader)
 {
 	return reader->lost_more;

@@ -35,6 +35,7 @@ struct tt_ring_reader {
 	struct tt_pos pos; /* what stands before the next row; file 0: before the first */
 	uint64_t base;	   /* rows of the ring before pos.file, or unknown */
 	uint64_t lost;
+	uint64_t cut;	      /* rows past a cut that a position was taken back by */
 	bool lost_more;	      /* lost is what is known of: it may be more */
 	uint64_t newest_slot; /* of the manifest, where the newest name was seen */
 	struct tti_items

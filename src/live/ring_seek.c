@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "base/num.h"
+#include "live/ring_cut.h"
 
 #define LIST_TRIES 1000
 
@@ -85,6 +86,10 @@ static int try_seek(struct tt_ring_reader *reader, struct tt_pos pos,
 	if (rc < 0)
 		return rc;
 	end = tti_reader_end(reader, file);
+	if (pos.row > end && file->live.shown <= end) {
+		reader->cut += pos.row - end;
+		pos.row = end;
+	}
 	if (pos.row > end)
 		return refuse_row(reader, pos, end, err);
 	tti_reader_stand(reader, file, tti_max_u64(pos.row, tti_reader_start(file)));
@@ -97,6 +102,8 @@ int tt_ring_seek(struct tt_ring_reader *reader, struct tt_pos pos, struct tt_err
 
 	if (pos.file == 0)
 		return tt_ring_seek_first(reader, err);
+	tti_ring_refresh(&reader->ring);
+	reader->cut += tti_ring_clamp_pos(&reader->ring, &pos);
 	for (unsigned i = 0; i < LIST_TRIES && rc == -EAGAIN; i++)
 		rc = try_seek(reader, pos, err);
 	return rc == -EAGAIN ? refuse_chase(reader, err) : rc;
@@ -138,11 +145,11 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, start_out, end_out, &why);
 	tti_live_close(&live);
+	if (rc < 0 && tti_ring_is_unsure(&reader->ring, item, rc) &&
+	    !(rc == -ENOENT && !item->sealed && was_there(reader, item)))
+		return TT_OK; /* named but not made yet: no rows */
 	if (rc == -ENOENT && was_there(reader, item))
 		return -EAGAIN;
-	if (rc < 0 && !item->sealed && tti_ring_is_incomplete(rc) &&
-	    tti_ring_find_entry(&reader->ring, item->name) == TTI_NO_ENTRY)
-		return TT_OK; /* named but not made yet: no rows */
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 

@@ -3,6 +3,7 @@
  * that they fit each other.  Reads with pread only and changes nothing; what a living writer
  * may be in the middle of is not damage. */
 #include "live/ring.h"
+#include "live/ring_cut.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,9 +262,7 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 			say(check, file_name, "its rows are %s, those before %s",
 			    tt_dtype_descr(live.npy.dtype),
 			    tt_dtype_descr(check->rows.dtype));
-	} else if (rc != -ENOENT &&
-		   (item->sealed ||
-		    tti_ring_find_entry(&check->ring, item->name) != TTI_NO_ENTRY)) {
+	} else if (rc != -ENOENT && !tti_ring_is_unsure(&check->ring, item, rc)) {
 		say(check, file_name, "%s", words_of(check, &err, file_name));
 		check->next_base = TTI_ROWS_UNKNOWN;
 	}

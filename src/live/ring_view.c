@@ -2,6 +2,7 @@
 /* The files that a reader has open, and views of their rows.  Invariant: a view stays valid
  * until the reader moved on by two files (of tail and head: until the next of them), and no
  * view can be cut by another process: the rows of our files stay, others are read by pread. */
+#include "live/ring_cut.h"
 #include "live/ring_reader.h"
 
 #include <errno.h>
@@ -173,6 +174,9 @@ uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *fil
 	}
 	if (tti_reader_newest(reader) > file->name)
 		return settle_end(file, NULL) == TT_OK ? file->final_end : file->live.end;
+	if (TTI_UNLIKELY(file->live.shown !=
+			 UINT64_MAX)) /* a writer may have settled it */
+		tti_ring_limit_file(&reader->ring, file->name, file->merged, &file->live);
 	file->live.end = tti_min_u64(tti_live_end(&file->live), file->live.capacity);
 	return file->live.end;
 }

@@ -459,6 +459,25 @@ static int settle(struct tt_ring_writer *writer, struct tt_error *err)
 	return finished < 0 ? finished : rc;
 }
 
+/* Once all is synced no later boot has anything to doubt.  Best effort: without it the next
+ * boot doubts what is right.  A writer that never synced leaves it so. */
+static void close_marks(struct tt_ring_writer *writer)
+{
+	struct tti_wfile *file = tti_writer_file(writer);
+	int rc = TT_OK;
+
+	if (writer->marker.file == 0 || writer->unmarked)
+		return;
+	tti_upkeep_lock(writer);
+	if (file->synced != file->live.end || writer->marker.file != file->name)
+		rc = tti_upkeep_sync(writer, file, NULL);
+	TTI_FAILPOINT("ring.close.synced");
+	if (rc == TT_OK)
+		tti_ring_mark_closed(&writer->ring, &writer->marker, &file->live,
+				     file->name, file->live.end, NULL);
+	tti_upkeep_unlock(writer);
+}
+
 int tt_ring_writer_close(struct tt_ring_writer *writer)
 {
 	int rc = TT_OK;
@@ -468,6 +487,8 @@ int tt_ring_writer_close(struct tt_ring_writer *writer)
 	tti_crew_leave(&writer->duty);
 	if (tti_writer_file(writer) && writer->duty.ops)
 		rc = settle(writer, NULL);
+	if (rc == TT_OK && tti_writer_file(writer) && writer->duty.ops)
+		close_marks(writer);
 	if (writer->set_guard.fd) {
 		tti_pid_store(tti_ring_words(&writer->ring), 0);
 		tti_writer_wake(writer, true); /* sleepers look who writes now */

@@ -47,6 +47,9 @@ struct tt_ring_writer {
 	int64_t last_sync_ns;	    /* without helper */
 	int64_t (*clock_ns)(void);  /* names and days of files */
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
+	bool judged;		    /* the mark was looked at (ring_reboot.c) */
+	bool rebooted;		    /* it was of another boot: what follows it was cut */
+	uint64_t reboot_base;	    /* rows of the ring up to the cut */
 	struct tti_repair repair;
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
 
@@ -135,6 +138,13 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 
 /* Start a new file, whatever the newest holds. */
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err);
+/* After a power loss (ring_reboot.c), in this order around the repair of the manifest: cut what
+ * no mark covers; go on in a new file; lower the ends of what was cut. */
+int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err);
+int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err);
+int tti_writer_lower_ends(struct tt_ring_writer *writer, struct tt_error *err);
+/* writer->like: what a row of the ring is. */
+int tti_writer_know_rows(struct tt_ring_writer *writer, struct tt_error *err);
 /* When a file whose first row came at first_ns is to be rolled. */
 int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_ns);
 /* The same by who holds the work mutex already. */

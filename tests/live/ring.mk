@@ -69,3 +69,19 @@ tests_live_crash_helper_LDADD = libttfail.la
 TESTS += tests/live/crash_helper.t
 EXTRA_DIST += tests/live/crash_helper.t
 tests/live/crash_helper.log: tests/live/crash_helper$(EXEEXT)
+
+check_PROGRAMS += tests/live/test_reboot
+TESTS += tests/live/test_reboot
+tests_live_test_reboot_SOURCES = tests/live/test_reboot.c tests/live/age_mark.h \
+	tests/live/reboot_help.h tests/live/ring_help.h
+tests_live_test_reboot_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_reboot_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/crash_reboot
+tests_live_crash_reboot_SOURCES = tests/live/crash_reboot.c tests/live/age_mark.h \
+	tests/live/reboot_help.h tests/live/ring_help.h
+tests_live_crash_reboot_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_crash_reboot_LDADD = libttfail.la $(CHECK_LIBS)
+TESTS += tests/live/crash_reboot.t
+EXTRA_DIST += tests/live/crash_reboot.t
+tests/live/crash_reboot.log: tests/live/crash_reboot$(EXEEXT)

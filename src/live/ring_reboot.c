@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring whose mark is of another boot: its writer did not close it before the machine went
+ * down.  What the mark covers is checked and kept; all rows behind it are unproven, kept in
+ * NAME.npy.cut, and their positions are never used again.
+ *
+ * Invariant: each step is on disk before the next.  (1) rows to .cut files; (2) "cut at 0" into
+ * the entries of all newer names, then "cut at N" into that of the marked file: from then on
+ * no other name was there before the power loss; (3) a new file, named in the manifest; (4) a
+ * mark of this boot; (5) ends lowered to what the entries say.  Each can be done again. */
+#include "live/ring_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/failpoint.h"
+#include "base/num.h"
+#include "live/ring_cut.h"
+
+#define CUT_TMP ".cut.tmp"
+#define COPY_BYTES (256u << 10)
+#define NAMES_SKIPPED 16 /* of files that left no trace; two at most were not synced */
+
+struct reboot {
+	struct tt_ring_writer *writer;
+	struct tti_mark mark;
+	struct tti_names newer; /* owned; names after the marked file's */
+	bool again;		/* an earlier try came as far as (2) */
+	uint64_t kept;		/* rows of the marked file that are there */
+	bool keep;		/* npyt wrote since: nothing is cut */
+	uint64_t base;		/* rows of the ring up to the cut, or unknown */
+};
+
+/* As the tail has it: no limit. */
+static int open_raw(const struct tti_ring *ring, uint64_t name, struct tti_live *live,
+		    struct tt_error *err)
+{
+	int rc = tti_ring_open_file(ring, name, false, false, true, live, err);
+
+	live->shown = UINT64_MAX;
+	if (rc == TT_OK)
+		rc = tti_live_look(live, err);
+	if (rc < 0)
+		tti_live_close(live);
+	return rc;
+}
+
+static int sync_settings(const struct tti_ring *ring, struct tt_error *err)
+{
+	return fdatasync(ring->set_fd) == 0
+		       ? TT_OK
+		       : tti_fail_sys(err, -errno, ring->path,
+				      "fdatasync of " TTI_SETTINGS_NAME);
+}
+
+/* ---- (1) Rows to .cut ---- */
+
+static int copy_rows(const struct tti_live *from, uint64_t row, uint64_t end, int to,
+		     uint64_t to_off, struct tt_error *err)
+{
+	uint64_t step = tti_max_u64(COPY_BYTES / from->row_bytes, 1);
+	tti_auto_free void *rows = malloc((size_t)(step * from->row_bytes));
+	int rc = TT_OK;
+
+	if (!rows)
+		return tti_fail_sys(err, -ENOMEM, from->path, NULL);
+	for (; row < end && rc == TT_OK; row += step) {
+		uint64_t n = tti_min_u64(step, end - row);
+
+		rc = tti_live_copy(from, row, n, rows, err);
+		if (rc < 0)
+			return rc;
+		rc = tti_pwrite_all(to, rows, (size_t)(n * from->row_bytes), to_off);
+		to_off += n * from->row_bytes;
+	}
+	return rc < 0 ? tti_fail_sys(err, rc, from->path, "copy what is cut") : TT_OK;
+}
+
+/* Was saved under that name by a try that was killed. */
+static bool is_saved(const struct tti_ring *ring, const char *cut,
+		     const struct tti_live *from, uint64_t row, uint64_t end)
+{
+	struct tti_live_open args = {
+		.dirfd = ring->dirfd, .name = cut, .path = cut, .by_pread = true
+	};
+	struct tti_live there = TTI_LIVE_EMPTY;
+	uint32_t a = 0, b = 1;
+	bool same = tti_live_open(&there, &args, NULL) == TT_OK &&
+		    there.end == end - row && there.row_bytes == from->row_bytes &&
+		    tti_rows_crc_of(from, row, end, &a, NULL) == TT_OK &&
+		    tti_rows_crc_of(&there, 0, there.end, &b, NULL) == TT_OK && a == b;
+
+	tti_live_close(&there);
+	return same;
+}
+
+static int fill_cut(const struct tti_ring *ring, const struct tti_live *from,
+		    uint64_t row, uint64_t end, struct tt_error *err)
+{
+	const struct tti_live_make make = {
+		.dtype = from->npy.dtype,
+		.row_rank = from->npy.rank ? from->npy.rank - 1 : 0,
+		.row_shape = from->npy.shape + 1,
+		.capacity = end - row,
+		.exact = true,
+		.end = end - row,
+	};
+	char path[TTI_RING_PATH_BYTES];
+	uint64_t off = from->data_off;
+	struct tti_live header = TTI_LIVE_EMPTY;
+	struct tti_live_open args = {
+		.dirfd = ring->dirfd, .name = CUT_TMP, .path = path, .by_pread = true
+	};
+	tti_auto_fd fd =
+		tti_live_make(ring->dirfd, CUT_TMP, &make,
+			      tti_ring_path(ring, CUT_TMP, path, sizeof(path)), err);
+	int rc = fd < 0 ? fd : tti_live_open(&header, &args, err);
+
+	off = header.data_off;
+	tti_live_close(&header);
+	if (rc == TT_OK)
+		rc = copy_rows(from, row, end, fd, off, err);
+	if (rc == TT_OK && fsync(fd) < 0)
+		rc = tti_fail_sys(err, -errno, path, "fsync");
+	return rc;
+}
+
+/* Rows [row, end) under the first free name, synced. */
+static int save_rows(const struct tti_ring *ring, uint64_t name,
+		     const struct tti_live *from, uint64_t row, char cut[64],
+		     struct tt_error *err)
+{
+	int rc;
+
+	snprintf(cut, 64, "%" PRIu64 ".npy.cut", name);
+	for (unsigned i = 2; faccessat(ring->dirfd, cut, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	     i++) {
+		if (is_saved(ring, cut, from, row, from->end))
+			return TT_OK;
+		snprintf(cut, 64, "%" PRIu64 ".npy.cut-%u", name, i);
+	}
+	TTI_FAILPOINT("ring.reboot.before_save");
+	rc = fill_cut(ring, from, row, from->end, err);
+	TTI_FAILPOINT("ring.reboot.saved");
+	if (rc == TT_OK) {
+		rc = tti_rename_new(ring->dirfd, CUT_TMP, ring->dirfd, cut);
+		if (rc == TT_OK)
+			rc = tti_fsync_dir(ring->dirfd);
+		if (rc < 0)
+			tti_fail_sys(err, rc, ring->path, "keep what is cut");
+	}
+	TTI_FAILPOINT("ring.reboot.save_named");
+	if (rc < 0)
+		unlinkat(ring->dirfd, CUT_TMP, 0);
+	return rc;
+}
+
+/* Their bytes stay behind the lowered end when they cannot be copied, so a full disk does not
+ * keep the feed from starting. */
+static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live *live,
+		     uint64_t row)
+{
+	struct tti_repair *repair = &reboot->writer->repair;
+	struct tt_error why;
+	char cut[64];
+
+	if (live->end <= row)
+		return;
+	if (save_rows(&reboot->writer->ring, name, live, row, cut, &why) == TT_OK)
+		tti_repair_add(repair,
+			       "%" PRIu64 " rows of %" PRIu64 ".npy that were not synced "
+			       "before the power loss were cut, now %s",
+			       live->end - row, name, cut);
+	else
+		tti_repair_add(repair,
+			       "%" PRIu64 " rows of %" PRIu64 ".npy that were not synced "
+			       "before the power loss were cut, and stay behind its end "
+			       "(%s)",
+			       live->end - row, name, why.text);
+}
+
+/* ---- What there is ---- */
+
+static int add_name(struct tti_names *names, uint64_t name)
+{
+	uint64_t *larger;
+
+	for (size_t i = 0; i < names->count; i++)
+		if (names->at[i] == name)
+			return TT_OK;
+	if (names->count == names->room) {
+		larger = reallocarray(names->at, names->room * 2 + 8, sizeof(*larger));
+		if (!larger)
+			return -ENOMEM;
+		names->at = larger;
+		names->room = names->room * 2 + 8;
+	}
+	names->at[names->count++] = name;
+	return TT_OK;
+}
+
+/* Every name after the marked file's that directory, manifest or entries still have. */
+static int find_newer(struct reboot *reboot, struct tt_error *err)
+{
+	struct tti_ring *ring = &reboot->writer->ring;
+	const struct tti_map lock = ring->lock;
+	tti_auto_names queue = { 0 };
+	tti_auto_items items = { 0 };
+	uint64_t after = reboot->mark.file;
+	int rc;
+
+	if (ring->lock.addr && tti_ring_queue(ring, &queue, NULL) < 0)
+		queue.count = 0; /* made again afterwards */
+	ring->lock = (struct tti_map){ 0 };
+	rc = tti_ring_list(ring, &items, err); /* by the directory alone */
+	ring->lock = lock;
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
+		if (items.at[i].name > after && !items.at[i].merged)
+			rc = add_name(&reboot->newer, items.at[i].name);
+	for (size_t i = 0; rc == TT_OK && i < queue.count; i++)
+		if (queue.at[i] > after)
+			rc = add_name(&reboot->newer, queue.at[i]);
+	for (uint64_t i = 0; rc == TT_OK && i < tti_ring_entry_count(ring); i++)
+		if (tti_entry_name(tti_ring_entry(ring, i)) > after)
+			rc = add_name(&reboot->newer,
+				      tti_entry_name(tti_ring_entry(ring, i)));
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path, NULL) : TT_OK;
+}
+
+static bool is_npyts_file(const struct tti_ring *ring, uint64_t name)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	bool is = open_raw(ring, name, &live, NULL) == TT_OK &&
+		  tti_ring_wrote_npyt(&live,
+				      tti_ring_find_entry(ring, name) != TTI_NO_ENTRY);
+
+	tti_live_close(&live);
+	return is;
+}
+
+static void judge_writers(struct reboot *reboot)
+{
+	const struct tti_ring *ring = &reboot->writer->ring;
+
+	reboot->keep = is_npyts_file(ring, reboot->mark.file);
+	for (size_t i = 0; !reboot->keep && i < reboot->newer.count; i++)
+		reboot->keep = is_npyts_file(ring, reboot->newer.at[i]);
+	if (reboot->keep)
+		tti_repair_add(&reboot->writer->repair,
+			       "unproven after a reboot: npyt wrote since the last sync, "
+			       "so nothing was cut");
+}
+
+static int quarantine(struct reboot *reboot, uint64_t name, const char *why,
+		      struct tt_error *err)
+{
+	struct tti_ring *ring = &reboot->writer->ring;
+	char file_name[TTI_RING_NAME_BYTES], aside[64];
+	int rc;
+
+	tti_ring_format_name(file_name, name, false);
+	rc = tti_ring_move_aside(ring, file_name, aside, err);
+	TTI_FAILPOINT("ring.reboot.aside");
+	if (rc == TT_OK)
+		tti_repair_add(&reboot->writer->repair, "%s %s, now %s", file_name, why,
+			       aside);
+	return rc;
+}
+
+/* ---- The marked file ---- */
+
+/* Its tail fell behind its mark: with the checksum its rows prove themselves. */
+static int raise_end(struct reboot *reboot, struct tti_live *live, struct tt_error *err)
+{
+	uint64_t end = reboot->mark.end;
+	struct tti_live writable = TTI_LIVE_EMPTY;
+	int rc = tti_ring_open_file(&reboot->writer->ring, reboot->mark.file, false, true,
+				    false, &writable, err);
+
+	if (rc == TT_OK)
+		rc = tti_live_publish(&writable, end);
+	if (rc == TT_OK && fdatasync(writable.fd) < 0)
+		rc = tti_fail_sys(err, -errno, writable.path, "fdatasync");
+	tti_live_close(&writable);
+	if (rc == TT_OK)
+		tti_repair_add(&reboot->writer->repair,
+			       "%" PRIu64 ".npy said %" PRIu64 " rows, %" PRIu64
+			       " were synced: they are shown again",
+			       reboot->mark.file, live->end, end);
+	live->end = end;
+	return rc;
+}
+
+/* Rows up to the mark: 1 right, 0 damaged. */
+static int check_rows(struct reboot *reboot, struct tti_live *live, struct tt_error *err)
+{
+	const struct tti_mark *mark = &reboot->mark;
+	uint32_t crc;
+	int rc;
+
+	if (mark->end > live->capacity)
+		return 0;
+	if (mark->from < mark->end) {
+		rc = tti_rows_crc_of(live, mark->from, mark->end, &crc, err);
+		if (rc < 0 || crc != mark->rows_crc)
+			return 0;
+	}
+	if (mark->end <= live->end)
+		return 1;
+	if (mark->from > live->end) /* nothing proves the rows between */
+		return 0;
+	rc = raise_end(reboot, live, err);
+	return rc < 0 ? rc : 1;
+}
+
+static bool is_merged(const struct tti_ring *ring, uint64_t name)
+{
+	uint64_t idx = tti_ring_find_entry(ring, name);
+
+	return idx != TTI_NO_ENTRY && tti_entry_merged(tti_ring_entry(ring, idx)) != 0;
+}
+
+static int save_marked(struct reboot *reboot, struct tt_error *err)
+{
+	uint64_t name = reboot->mark.file;
+	struct tti_live live = TTI_LIVE_EMPTY;
+	int rc = open_raw(&reboot->writer->ring, name, &live, err);
+
+	reboot->kept = 0; /* quarantined, now or by an earlier try */
+	if (rc == -ENOENT) {
+		if (is_merged(&reboot->writer->ring, name))
+			reboot->kept = reboot->mark.end;
+		return TT_OK;
+	}
+	if (rc < 0 && tti_ring_is_damage(rc))
+		return quarantine(reboot, name, "is damaged", err);
+	if (rc < 0)
+		return rc;
+	rc = check_rows(reboot, &live, err);
+	if (rc > 0) {
+		reboot->kept = reboot->mark.end;
+		cut_rows(reboot, name, &live, reboot->kept);
+	}
+	tti_live_close(&live);
+	if (rc == 0)
+		rc = quarantine(reboot, name,
+				"does not hold the rows that were synced before the "
+				"power loss",
+				err);
+	return rc < 0 ? rc : TT_OK;
+}
+
+/* ---- Newer files ---- */
+
+static int save_newer(struct reboot *reboot, uint64_t name, struct tt_error *err)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	int rc = open_raw(&reboot->writer->ring, name, &live, err);
+
+	if (rc == TT_OK)
+		cut_rows(reboot, name, &live, 0);
+	tti_live_close(&live);
+	if (rc == -ENOENT)
+		return TT_OK;
+	return rc < 0 && tti_ring_is_damage(rc)
+		       ? quarantine(reboot, name,
+				    "was not on disk whole before the power loss", err)
+		       : rc;
+}
+
+/* (2): "cut at" into the entry of a file. */
+static int enter_cut(struct reboot *reboot, uint64_t name, uint64_t row, uint64_t base,
+		     struct tt_error *err)
+{
+	struct tti_ring *ring = &reboot->writer->ring;
+	struct tti_entry *entry;
+	uint64_t idx;
+	int rc = tti_ring_make_entry(ring, name, base, &idx, err);
+
+	if (rc < 0)
+		return rc;
+	entry = tti_ring_entry(ring, idx);
+	if (base != TTI_ROWS_UNKNOWN)
+		tti_field_store(&entry->base, base);
+	tti_field_store(&entry->rows, row);
+	tti_field_store(&entry->cut_at, row);
+	return TT_OK;
+}
+
+static int enter_cuts(struct reboot *reboot, struct tt_error *err)
+{
+	const struct tti_ring *ring = &reboot->writer->ring;
+	int rc = TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && i < reboot->newer.count; i++)
+		rc = enter_cut(reboot, reboot->newer.at[i], 0, reboot->base, err);
+	TTI_FAILPOINT("ring.reboot.newer_entered");
+	if (rc == TT_OK)
+		rc = sync_settings(ring, err);
+	TTI_FAILPOINT("ring.reboot.newer_synced");
+	if (rc == TT_OK)
+		rc = enter_cut(reboot, reboot->mark.file, reboot->kept, TTI_ROWS_UNKNOWN,
+			       err);
+	TTI_FAILPOINT("ring.reboot.entered");
+	return rc < 0 ? rc : sync_settings(ring, err);
+}
+
+/* A name in the queue must have its file; it holds no row and never will. */
+static int make_missing(struct reboot *reboot, struct tt_error *err)
+{
+	struct tt_ring_writer *writer = reboot->writer;
+	tti_auto_names queue = { 0 };
+	int rc = TT_OK;
+
+	if (!writer->ring.lock.addr || tti_ring_queue(&writer->ring, &queue, NULL) < 0)
+		return TT_OK;
+	for (size_t i = 0; rc == TT_OK && i < queue.count; i++) {
+		char file_name[TTI_RING_NAME_BYTES];
+
+		tti_ring_format_name(file_name, queue.at[i], false);
+		if (queue.at[i] < reboot->mark.file ||
+		    faccessat(writer->ring.dirfd, file_name, F_OK, AT_SYMLINK_NOFOLLOW) ==
+			    0)
+			continue;
+		rc = tti_writer_know_rows(writer, err);
+		if (rc == TT_OK)
+			rc = tti_writer_make_file(writer, &writer->like.npy, 1,
+						  queue.at[i], err);
+		TTI_FAILPOINT("ring.reboot.made_missing");
+	}
+	return rc;
+}
+
+static void find_base(struct reboot *reboot)
+{
+	const struct tti_ring *ring = &reboot->writer->ring;
+	uint64_t idx = tti_ring_find_entry(ring, reboot->mark.file), base;
+
+	reboot->base = TTI_ROWS_UNKNOWN;
+	if (idx == TTI_NO_ENTRY)
+		return;
+	base = tti_field_load(&tti_ring_entry(ring, idx)->base);
+	if (base != TTI_ROWS_UNKNOWN)
+		reboot->base = base + reboot->mark.end;
+}
+
+static int save_all(struct reboot *reboot, struct tt_error *err)
+{
+	struct tti_ring *ring = &reboot->writer->ring;
+	int rc = find_newer(reboot, err);
+
+	if (rc < 0)
+		return rc;
+	judge_writers(reboot);
+	if (reboot->keep)
+		return TT_OK;
+	find_base(reboot);
+	reboot->again = tti_ring_cut_at(ring, reboot->mark.file) != UINT64_MAX;
+	unlinkat(ring->dirfd, CUT_TMP, 0);
+	if (!reboot->again) {
+		for (size_t i = 0; rc == TT_OK && i < reboot->newer.count; i++)
+			rc = save_newer(reboot, reboot->newer.at[i], err);
+		if (rc == TT_OK)
+			rc = save_marked(reboot, err);
+		if (rc == TT_OK)
+			rc = enter_cuts(reboot, err);
+	}
+	TTI_FAILPOINT("ring.reboot.cut");
+	if (rc == TT_OK)
+		rc = make_missing(reboot, err);
+	reboot->writer->rebooted = rc == TT_OK;
+	reboot->writer->reboot_base = reboot->base;
+	return rc;
+}
+
+int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct reboot reboot = { .writer = writer };
+	int rc = tti_ring_mark_load(&writer->ring, &reboot.mark);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, writer->ring.path,
+				    "read the marks of " TTI_SETTINGS_NAME);
+	if (rc == 0 || tti_mark_age(&reboot.mark) != TTI_MARK_OLD)
+		return TT_OK;
+	if (reboot.mark.file == 0) {
+		tti_repair_add(&writer->repair,
+			       "unproven after a reboot: the writer before did not sync");
+		return TT_OK;
+	}
+	rc = save_all(&reboot, err);
+	tti_names_free(&reboot.newer);
+	return rc;
+}
+
+/* ---- (3) A new file ---- */
+
+/* The one that an earlier try made: newest, not cut, empty. */
+static bool is_made(const struct tti_ring *ring, uint64_t newest)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	bool is = newest != 0 && tti_ring_find_entry(ring, newest) != TTI_NO_ENTRY &&
+		  tti_ring_cut_at(ring, newest) == UINT64_MAX &&
+		  open_raw(ring, newest, &live, NULL) == TT_OK && live.end == 0;
+
+	tti_live_close(&live);
+	return is;
+}
+
+/* After all names that were ever seen, and those of files that left no trace. */
+static int next_name(struct tt_ring_writer *writer, uint64_t *out, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	tti_auto_items items = { 0 };
+	uint64_t last = tti_ring_newest(ring);
+	int64_t now = writer->clock_ns();
+	int rc = tti_ring_list(ring, &items, err);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < items.count; i++)
+		last = tti_max_u64(last, items.at[i].name);
+	for (uint64_t i = 0; i < tti_ring_entry_count(ring); i++)
+		last = tti_max_u64(last, tti_entry_name(tti_ring_entry(ring, i)));
+	if (last > UINT64_MAX - NAMES_SKIPPED)
+		return tti_fail(err, TT_E_RANGE, "%s: no name is left after %" PRIu64,
+				ring->path, last);
+	*out = tti_max_u64(now > 0 ? (uint64_t)now : 1, last + NAMES_SKIPPED);
+	return TT_OK;
+}
+
+static int make_next(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	struct tti_ring *ring = &writer->ring;
+	uint64_t name = 0, idx;
+	int rc = next_name(writer, &name, err);
+
+	if (rc == TT_OK)
+		rc = tti_writer_know_rows(writer, err);
+	if (rc == TT_OK)
+		rc = tti_writer_make_file(writer, &writer->like.npy,
+					  ring->settings.capacity, name, err);
+	TTI_FAILPOINT("ring.reboot.made");
+	if (rc == TT_OK)
+		rc = tti_ring_make_entry(ring, name, writer->reboot_base, &idx, err);
+	if (rc == TT_OK)
+		rc = sync_settings(ring, err);
+	if (rc == TT_OK)
+		rc = tti_ring_publish_name(ring, name, err);
+	TTI_FAILPOINT("ring.reboot.named");
+	if (rc == TT_OK && fdatasync(ring->lock_fd) < 0)
+		rc = tti_fail_sys(err, -errno, ring->path,
+				  "fdatasync of " TTI_MANIFEST_NAME);
+	return rc;
+}
+
+int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	if (!writer->rebooted || is_made(&writer->ring, tti_ring_newest(&writer->ring)))
+		return TT_OK;
+	return make_next(writer, err);
+}
+
+/* ---- (5) Ends ---- */
+
+static int lower_end(const struct tti_ring *ring, uint64_t name, uint64_t cut,
+		     struct tt_error *err)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	int rc = open_raw(ring, name, &live, NULL);
+	bool is_low = rc < 0 || live.end <= cut;
+
+	tti_live_close(&live);
+	if (is_low) /* or gone, or damaged: then nothing is shown of it */
+		return TT_OK;
+	rc = tti_ring_open_file(ring, name, false, true, false, &live, err);
+	TTI_FAILPOINT("ring.reboot.before_lower");
+	if (rc == TT_OK)
+		rc = tti_live_publish(&live, cut);
+	TTI_FAILPOINT("ring.reboot.lowered");
+	if (rc == TT_OK && fdatasync(live.fd) < 0)
+		rc = tti_fail_sys(err, -errno, live.path, "fdatasync");
+	tti_live_close(&live);
+	return rc;
+}
+
+int tti_writer_lower_ends(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	const struct tti_ring *ring = &writer->ring;
+	int rc = TT_OK;
+
+	for (uint64_t i = 0; rc == TT_OK && i < tti_ring_entry_count(ring); i++) {
+		const struct tti_entry *entry = tti_ring_entry(ring, i);
+		uint64_t name = tti_entry_name(entry),
+			 cut = tti_field_load(&entry->cut_at);
+
+		if (name != 0 && cut != UINT64_MAX)
+			rc = lower_end(ring, name, cut, err);
+	}
+	return rc;
+}

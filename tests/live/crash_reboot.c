@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kills the recovery after a power loss at every failpoint that it passes, in several states
+ * of the disk, and recovers again: in the same boot, and after one more power loss.
+ *
+ * usage: crash_reboot NAME...   the failpoints of the recovery; each must be passed */
+#include "reboot_help.h"
+
+#define NAMES_MAX 64
+
+static const char *const *wanted;
+static int wanted_count;
+static struct row odd = { -1, -1 };
+static bool readable; /* before it was recovered */
+
+static uint64_t newest(void)
+{
+	struct tt_ring_info info = ring_info("r");
+	uint64_t name = info.files[info.file_count - 1].name;
+
+	tt_ring_info_free(&info);
+	return name;
+}
+
+/* ---- what the power loss left; each says how many rows were synced ---- */
+
+static int64_t unsynced_tail(void)
+{
+	create_synced(8, 3);
+	lose_power(0, 3, 2);
+	return 3;
+}
+
+static int64_t newer_file(void)
+{
+	create_synced(8, 3);
+	lose_power(0, 3, 10);
+	return 8; /* the roll synced */
+}
+
+static int64_t file_missing(void)
+{
+	char path[128];
+
+	create_synced(8, 3);
+	lose_power(0, 0, 10);
+	in_ring(path, newest(), "");
+	ck_assert_int_eq(unlink(path), 0);
+	return 8;
+}
+
+static int64_t file_not_named(void)
+{
+	create_synced(8, 3);
+	lose_power(0, 0, 10);
+	forget_entry(newest());
+	unname_newest();
+	return 8;
+}
+
+static int64_t file_torn(void)
+{
+	static const uint8_t zero[128];
+	char path[128];
+
+	create_synced(8, 3);
+	lose_power(0, 0, 10);
+	in_ring(path, newest(), "");
+	put_bytes(path, zero, sizeof(zero), 0);
+	return 8;
+}
+
+static int64_t rows_damaged(void)
+{
+	char path[128];
+
+	create_synced(8, 3);
+	lose_power(0, 12, 1);
+	in_ring(path, newest(), "");
+	put_bytes(path, &odd, sizeof(odd), tail_at(path, 0) - 8 * 16);
+	return 8;
+}
+
+static int64_t tail_behind(void)
+{
+	create_synced(8, 3);
+	lose_power(0, 5, 0);
+	set_end(newest(), 2);
+	return 5;
+}
+
+static int64_t settings_damaged(void)
+{
+	create_synced(8, 3);
+	lose_power(0, 3, 2);
+	put_bytes("r/.ticktail", "junk", 4, 0);
+	return 3;
+}
+
+typedef int64_t loss_fn(void);
+static loss_fn *const losses[] = { unsynced_tail,  newer_file,	    file_missing,
+				   file_not_named, file_torn,	    rows_damaged,
+				   tail_behind,	   settings_damaged };
+#define LOSSES ((int)(sizeof(losses) / sizeof(losses[0])))
+
+/* ---- */
+
+static void shell(const char *command)
+{
+	ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+/* How the next writer's opening ended. */
+static int open_once(const char *failpoint)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (failpoint)
+			setenv("TT_FAILPOINT", failpoint, 1);
+		else
+			setenv("TT_FAILPOINT_LOG", "log", 1);
+		open_alone("r");
+		_exit(0); /* dies without closing */
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+struct passage {
+	char name[64];
+	unsigned count;
+};
+
+static size_t read_log(struct passage passed[NAMES_MAX])
+{
+	FILE *log = fopen("log", "r");
+	char line[64];
+	size_t count = 0, i;
+
+	ck_assert_ptr_nonnull(log);
+	while (fgets(line, sizeof(line), log)) {
+		line[strcspn(line, "\n")] = '\0';
+		for (i = 0; i < count && strcmp(passed[i].name, line) != 0; i++)
+			;
+		ck_assert_uint_lt(i, NAMES_MAX);
+		if (i == count)
+			passed[count++] = (struct passage){ .count = 0 };
+		strcpy(passed[i].name, line);
+		passed[i].count++;
+	}
+	fclose(log);
+	return count;
+}
+
+static void recovers(int64_t synced, const char *where)
+{
+	struct tt_ring_writer *writer;
+	uint64_t damage;
+
+	if (readable) /* else only the next writer knows more than the files say */
+		shows(synced);
+	writer = open_writer("r");
+	put_rows(writer, synced, 3);
+	tt_ring_writer_close(writer);
+	shows(synced + 3);
+	damage = count_damage();
+	ck_assert_msg(damage == 0, "%s: damage after recovery", where);
+	ck_assert_int_ne(access("r/.cut.tmp", F_OK), 0);
+}
+
+static void kill_at(int64_t synced, const char *name, unsigned nth)
+{
+	char failpoint[96];
+	int status;
+
+	for (int again = 0; again < 2; again++) {
+		snprintf(failpoint, sizeof(failpoint), "%s:%u", name, nth);
+		shell("rm -rf r && cp -a t r");
+		status = open_once(failpoint);
+		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+			      "%s: not killed: %d", failpoint, status);
+		if (again)
+			age_ring("r");
+		recovers(synced, failpoint);
+	}
+}
+
+START_TEST(killed_recoveries_are_done_again)
+{
+	struct passage passed[NAMES_MAX];
+	int64_t synced = losses[_i]();
+	size_t count;
+
+	readable = losses[_i] != tail_behind && losses[_i] != settings_damaged;
+	shell("rm -rf t && cp -a r t");
+	ck_assert_int_eq(open_once(NULL), 0);
+	count = read_log(passed);
+	for (size_t i = 0; i < count; i++) {
+		unsigned last = passed[i].count;
+
+		kill_at(synced, passed[i].name, 1);
+		if (last > 1)
+			kill_at(synced, passed[i].name, last);
+		for (unsigned n = 2; getenv("TT_LONG") && n < last; n++)
+			kill_at(synced, passed[i].name, n);
+	}
+}
+END_TEST
+
+START_TEST(every_failpoint_is_passed)
+{
+	struct passage passed[NAMES_MAX];
+	size_t count;
+
+	for (int i = 0; i < LOSSES; i++) {
+		shell("rm -rf r");
+		losses[i]();
+		ck_assert_int_eq(open_once(NULL), 0);
+	}
+	count = read_log(passed);
+	for (int k = 0; k < wanted_count; k++) {
+		size_t i = 0;
+
+		while (i < count && strcmp(passed[i].name, wanted[k]) != 0)
+			i++;
+		ck_assert_msg(i < count, "%s is never passed", wanted[k]);
+	}
+}
+END_TEST
+
+/* Memory where there is some: a kill loses nothing either way, and fsync is cheap there. */
+static void make_dir(void)
+{
+	strcpy(work_dir, access("/dev/shm", W_OK) == 0 ? "/dev/shm/tt-reboot-XXXXXX"
+						       : "/tmp/tt-reboot-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(work_dir));
+	ck_assert_int_eq(chdir(work_dir), 0);
+}
+
+int main(int argc, char **argv)
+{
+	Suite *suite = suite_create("killed recoveries");
+	TCase *tcase = tcase_create("killed recoveries");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	wanted = (const char *const *)argv + 1;
+	wanted_count = argc - 1;
+	tcase_set_timeout(tcase, 300);
+	tcase_add_checked_fixture(tcase, make_dir, drop_work_dir);
+	tcase_add_loop_test(tcase, killed_recoveries_are_done_again, 0, LOSSES);
+	tcase_add_test(tcase, every_failpoint_is_passed);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
