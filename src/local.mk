@@ -51,6 +51,7 @@ ticktailinclude_HEADERS = \
 	include/ticktail/error.h \
 	include/ticktail/file.h \
 	include/ticktail/npy.h \
+	include/ticktail/recover.h \
 	include/ticktail/ring.h \
 	include/ticktail/status.h \
 	include/ticktail/ticktail.h \

@@ -112,6 +112,8 @@ static cli_json *ring_file(const struct tt_ring_file *file)
 	cli_json_text(object, "name", file->file_name);
 	cli_json_u64(object, "rows", file->end - file->start);
 	cli_json_u64(object, "capacity", file->capacity);
+	if (file->damaged)
+		cli_json_bool(object, "damaged", true);
 	cli_json_bool(object, "sealed", file->sealed);
 	cli_json_bool(object, "queued", file->queued);
 	return object;

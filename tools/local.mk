@@ -18,6 +18,7 @@ ticktail_SOURCES = \
 	tools/cmd_merge.c \
 	tools/cmd_prune.c \
 	tools/cmd_read.c \
+	tools/cmd_recover.c \
 	tools/cmd_resize.c \
 	tools/cmd_seal.c \
 	tools/cmd_status.c \

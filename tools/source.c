@@ -166,6 +166,7 @@ static int ring_get(struct cli_source *source, uint64_t first, uint64_t max,
 	struct ring_source *r = (struct ring_source *)source;
 	const struct ring_part *part = find_part(r, first);
 	uint64_t left = part->before + part->rows - first;
+	struct tt_pos pos = { 0, 0 };
 	struct tt_view view;
 	struct tt_error err;
 	int rc = TT_OK;
@@ -181,10 +182,13 @@ static int ring_get(struct cli_source *source, uint64_t first, uint64_t max,
 			&err);
 	r->next = UINT64_MAX;
 	if (rc == TT_OK)
-		rc = tt_ring_read(r->reader, max, 0, &view, NULL, &err);
+		rc = tt_ring_read(r->reader, max, 0, &view, &pos, &err);
 	if (rc < 0)
 		return cli_fail_error(source->ctx, &err);
-	if (rc == 0 || tt_ring_reader_lost(r->reader) > 0)
+	/* what damage took from between two files is lost, and yet this is the row */
+	if (rc == 0 ||
+	    (tt_ring_reader_lost(r->reader) > 0 &&
+	     (pos.file != part->name || pos.row != part->start + first - part->before)))
 		return ring_gone(r, first);
 	*rows = view.rows;
 	*count = view.count;
@@ -213,6 +217,12 @@ static int list_parts(struct ring_source *r, const struct tt_ring_info *info, bo
 		const struct tt_ring_file *file = &info->files[i];
 		struct ring_part *part = &r->parts[r->part_count];
 
+		if (file->damaged && (file->queued || !queued))
+			cli_fail(
+				r->head.ctx,
+				"%s/%s: damaged, passed over; ticktail recover %s brings "
+				"back what can be read",
+				r->head.path, file->file_name, r->head.path);
 		if ((queued && !file->queued) || file->start == file->end)
 			continue;
 		*part = (struct ring_part){ file->name, file->start, r->head.total,

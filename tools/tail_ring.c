@@ -181,6 +181,14 @@ static int start_over(struct tailed *t)
 	return status;
 }
 
+static void say_passed(struct tailed *t)
+{
+	const char *words = tt_ring_reader_passed(t->reader);
+
+	if (*words)
+		cli_fail(t->tail->ctx, "%s", words);
+}
+
 /* All rows there are now. */
 static int drain(struct tailed *t, enum cli_next *next)
 {
@@ -200,6 +208,7 @@ static int drain(struct tailed *t, enum cli_next *next)
 			continue;
 		}
 		say_lost(t);
+		say_passed(t);
 		if (rc < 0)
 			return cli_fail_error(t->tail->ctx, &reading.err);
 		if (rc == 0)

@@ -12,11 +12,13 @@
 #include "output.h"
 
 const struct cli_cmd *const cli_commands[] = {
-	&cli_cmd_adopt,	 &cli_cmd_append, &cli_cmd_archive,  &cli_cmd_backup,
-	&cli_cmd_clear,	 &cli_cmd_create, &cli_cmd_gen,	     &cli_cmd_info,
-	&cli_cmd_merge,	 &cli_cmd_prune,  &cli_cmd_read,     &cli_cmd_resize,
-	&cli_cmd_seal,	 &cli_cmd_status, &cli_cmd_tail,     &cli_cmd_top,
-	&cli_cmd_update, &cli_cmd_verify, &cli_cmd_versions, NULL,
+	&cli_cmd_adopt,	 &cli_cmd_append,   &cli_cmd_archive,
+	&cli_cmd_backup, &cli_cmd_clear,    &cli_cmd_create,
+	&cli_cmd_gen,	 &cli_cmd_info,	    &cli_cmd_merge,
+	&cli_cmd_prune,	 &cli_cmd_read,	    &cli_cmd_recover,
+	&cli_cmd_resize, &cli_cmd_seal,	    &cli_cmd_status,
+	&cli_cmd_tail,	 &cli_cmd_top,	    &cli_cmd_update,
+	&cli_cmd_verify, &cli_cmd_versions, NULL,
 };
 
 static int print_help(const struct cli_ctx *ctx)

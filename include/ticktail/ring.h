@@ -65,6 +65,7 @@ struct tt_ring_file {
 	uint64_t start, end, capacity;
 	bool sealed, queued, merged;
 	int64_t first_row_ns; /* wall clock of the first row; else what the name says */
+	bool damaged;	      /* it cannot be read: start, end and capacity are 0 */
 };
 
 /* One consistent look at a ring. */
@@ -191,6 +192,10 @@ TT_API uint64_t tt_ring_reader_cut(struct tt_ring_reader *reader);
 /* To be asked before the count is taken: rows of npyt's files, which it does not number, are
  * missing too, and the count is the least that it can be. */
 TT_API bool tt_ring_reader_lost_more(const struct tt_ring_reader *reader);
+/* Words on files that were passed over since the last call because they are damaged, "" for
+ * none; valid until the next call.  Their rows count as lost where their number is known;
+ * tt_ring_recover() brings back what can be read. */
+TT_API const char *tt_ring_reader_passed(struct tt_ring_reader *reader);
 TT_API struct tt_pos tt_ring_tell(const struct tt_ring_reader *reader);
 /* How many rows the ring ever had before the reader's place.  Stored with the position it keeps
  * the count of lost rows exact, whatever became of the files between.  Not known in files that

@@ -20,6 +20,7 @@
 #include <ticktail/error.h>
 #include <ticktail/file.h>
 #include <ticktail/npy.h>
+#include <ticktail/recover.h>
 #include <ticktail/ring.h>
 #include <ticktail/status.h>
 #include <ticktail/time.h>

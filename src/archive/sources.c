@@ -210,6 +210,18 @@ static struct tti_item *ring_item(struct finder *finder, const struct tt_ring_in
 	return item->path && item->file ? item : NULL;
 }
 
+/* A damaged file is no reason to leave the others unarchived. */
+static int leave_out(const struct finder *finder, const char *name, const char *words)
+{
+	struct tt_error more;
+
+	if (finder->job->warn) {
+		tti_fail(&more, TT_E_DAMAGED, "%s/%s: %s", finder->given, name, words);
+		finder->job->warn(finder->job->ctx, more.text);
+	}
+	return TT_OK;
+}
+
 /* part NULL: the file as a whole. */
 static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 			 const struct tt_ring_file *file, const struct tt_ring_part *part,
@@ -227,18 +239,17 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 	if (rc < 0)
 		return rc;
 	if (part) {
-		if (part->rows > item->path_end ||
-		    part->row > item->path_end - part->rows)
-			return tti_fail(err, TT_E_DAMAGED,
-					"%s: has %" PRIu64
-					" rows, but %s is said to be its rows "
-					"%" PRIu64 "-%" PRIu64,
-					item->path, item->path_end, part->file_name,
-					part->row, part->row + part->rows);
+		uint64_t there =
+			item->path_end > part->row ? item->path_end - part->row : 0;
+
+		if (part->rows > there)
+			leave_out(finder, part->file_name,
+				  "lost rows to damage after it was merged: what is "
+				  "there is taken");
 		item->moved = part->row;
 		item->start =
 			item->path_start > part->row ? item->path_start - part->row : 0;
-		item->end = part->rows;
+		item->end = tti_min_u64(part->rows, there);
 	}
 	if (item->start >= item->end) {
 		item_drop(finder->sources);
@@ -271,6 +282,10 @@ static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
 	size_t count = 0;
 	int rc = TT_OK;
 
+	if (file->damaged)
+		return leave_out(finder, file->file_name,
+				 "is damaged and left out: ticktail recover brings back "
+				 "what can be read of it, the next run then takes it");
 	if (!file->sealed || file->start == file->end)
 		return TT_OK;
 	if (file->merged)

@@ -149,6 +149,38 @@ int tti_settings_pick(const void *file, struct tti_settings *out, unsigned *whic
 	return TT_OK;
 }
 
+unsigned tti_settings_bad_copies(const void *file)
+{
+	static const struct tti_settings empty;
+	unsigned bad = 0;
+
+	for (unsigned i = 0; i < TTI_SETTINGS_COPIES; i++) {
+		struct tti_settings copy;
+
+		memcpy(&copy,
+		       (const uint8_t *)file + TTI_SETTINGS_OFF + i * TTI_SETTINGS_STRIDE,
+		       sizeof(copy));
+		bad += !is_copy_valid(&copy) && memcmp(&copy, &empty, sizeof(copy)) != 0;
+	}
+	return bad;
+}
+
+bool tti_settings_has_dirt(const void *file)
+{
+	const uint8_t *bytes = file;
+
+	for (size_t i = sizeof(struct tti_settings_header); i < TTI_WORDS_OFF; i++) {
+		bool in_copy = i >= TTI_SETTINGS_OFF &&
+			       i < TTI_SETTINGS_OFF + TTI_SETTINGS_COPIES *
+							      TTI_SETTINGS_STRIDE &&
+			       i % TTI_SETTINGS_STRIDE < sizeof(struct tti_settings);
+
+		if (!in_copy && bytes[i] != 0)
+			return true;
+	}
+	return false;
+}
+
 int tti_mark_pick(const void *marks, struct tti_mark *out)
 {
 	uint64_t best = 0;

@@ -262,6 +262,10 @@ int tti_settings_check(const void *bytes, uint64_t file_bytes, const char *path,
  * neither is valid.  *which_out (may be NULL): the number of the copy. */
 int tti_settings_pick(const void *file, struct tti_settings *out, unsigned *which_out,
 		      const char *path, struct tt_error *err);
+/* How many copies are neither valid nor empty; file as above. */
+unsigned tti_settings_bad_copies(const void *file);
+/* Bytes between header and words that must be zero and are not. */
+bool tti_settings_has_dirt(const void *file);
 /* Seal a copy: its CRC. */
 void tti_settings_seal(struct tti_settings *settings);
 /* TT_E_RANGE naming the first value that no ring can have. */

@@ -6,6 +6,7 @@ libttlive_la_SOURCES += \
 	src/live/file_duty.c \
 	src/live/file_ops.c \
 	src/live/file_read.c \
+	src/live/file_recover.c \
 	src/live/file_verify.c \
 	src/live/file_wait.c \
 	src/live/file_write.c \
@@ -20,6 +21,7 @@ libttlive_la_SOURCES += \
 	src/live/mark.c src/live/mark.h \
 	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
+	src/live/recover.c src/live/recover.h \
 	src/live/shared_text.c src/live/shared_text.h \
 	src/live/salvage.c src/live/salvage.h \
 	src/live/salvage_tail.c \
@@ -47,10 +49,13 @@ libttlive_la_SOURCES += \
 	src/live/ring_next.c \
 	src/live/ring_open.c \
 	src/live/ring_parts.c \
+	src/live/ring_pass.c \
 	src/live/ring_prune.c \
 	src/live/ring_site.c src/live/ring_site.h \
 	src/live/ring_reader.c src/live/ring_reader.h \
 	src/live/ring_rebuild.c \
+	src/live/ring_recover.c src/live/ring_recover.h \
+	src/live/ring_recover_entries.c \
 	src/live/ring_register.c src/live/ring_register.h \
 	src/live/ring_roll.c \
 	src/live/ring_seal.c \

@@ -194,6 +194,9 @@ int tti_ring_mend_manifest(struct tti_ring *ring, uint64_t keep, bool force,
  * open newest file. */
 int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 			   struct tti_repair *repair, struct tt_error *err);
+/* Header, copies and what lies between them made again from the settings that are used; the old
+ * file is copied aside first. */
+int tti_ring_remake_settings(struct tti_ring *ring, char aside[64], struct tt_error *err);
 /* Keep what is damaged as name.bad-N: a copy of what is then mended in place, or, of a file
  * that will be made anew or not at all, the file itself. */
 int tti_ring_set_aside(struct tti_ring *ring, const char *name, char aside[64],

@@ -43,8 +43,12 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 	if (rc == -ENOENT)
 		return 0;
 	/* npyt makes the file after its name: what is not whole yet is an empty file */
-	if (rc < 0 && !tti_ring_is_unsure(ring, item, rc))
-		return rc;
+	if (rc < 0 && !tti_ring_is_unsure(ring, item, rc)) {
+		if (!tti_ring_is_damage(rc))
+			return rc;
+		file->damaged = true;
+		file->start = file->end = 0;
+	}
 	file->first_row_ns = tti_ring_first_row_ns(ring, item);
 	info->rows += file->end - file->start;
 	info->file_count++;
@@ -54,6 +58,7 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 static int fill(struct tti_ring *ring, struct tt_ring_info *info, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
+	struct tti_ring_like like;
 	int rc = tti_ring_visible(ring, &items, err);
 
 	if (rc < 0)
@@ -66,6 +71,14 @@ static int fill(struct tti_ring *ring, struct tt_ring_info *info, struct tt_erro
 		rc = add_file(ring, info, &items.at[i - 1], err);
 	if (rc < 0)
 		return rc;
+	if (!info->dtype && tti_ring_find_like(ring, &like, NULL) == 1) {
+		const struct tti_live rows = { .npy = like.npy,
+					       .row_bytes = like.npy.row_bytes,
+					       .capacity = like.capacity };
+
+		take_rows(info, &rows);
+		tti_ring_like_fini(&like);
+	}
 	for (size_t i = 0; i < info->file_count / 2; i++) {
 		struct tt_ring_file swap = info->files[i];
 

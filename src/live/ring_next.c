@@ -49,7 +49,9 @@ static uint64_t rows_between(const struct tt_ring_reader *reader, uint64_t after
 		uint64_t name = tti_entry_name(entry),
 			 count = tti_field_load(&entry->rows);
 
-		if (name > after && name < before && count != TTI_ROWS_UNKNOWN)
+		/* joined into the file that was read: they were read with it */
+		if (name > after && name < before && count != TTI_ROWS_UNKNOWN &&
+		    tti_entry_merged(entry) != after)
 			rows += count;
 	}
 	return rows;
@@ -231,13 +233,17 @@ static int go_to(struct tt_ring_reader *reader, const struct target *target,
 		return 0; /* npyt names a file before it makes it */
 	if (rc == -ENOENT && item.sealed)
 		return -EAGAIN; /* merged or removed since it was found */
+	if (tti_ring_is_damage(rc))
+		return tti_reader_pass(reader, target->name, target->newest, &why);
 	if (rc < 0)
 		return tti_fail(err, rc, "%s", why.text);
 	if (target->inside) {
 		tti_reader_stand(reader, file, target->row);
 		return 1;
 	}
-	if (!target->adjacent || !reader->cur)
+	/* a neighbour may still have lost rows to damage, which the numbers tell */
+	if (!target->adjacent || !reader->cur ||
+	    (reader->base != TTI_ROWS_UNKNOWN && file->base != TTI_ROWS_UNKNOWN))
 		count_lost(reader, file);
 	tti_reader_stand(reader, file, tti_reader_start(file));
 	return 1;

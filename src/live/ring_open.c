@@ -188,7 +188,7 @@ static int leave_damaged(struct tt_ring_writer *writer, uint64_t *name,
 	if (rc == TT_OK)
 		rc = tti_writer_make_file(writer, &writer->like.npy,
 					  ring->settings.capacity, next, err);
-	TTI_FAILPOINT("ring.open.left");
+	TTI_FAILPOINT("recover.left");
 	if (rc == TT_OK)
 		rc = tti_ring_make_entry(ring, next, TTI_ROWS_UNKNOWN, &idx, err);
 	if (rc == TT_OK)
@@ -452,6 +452,13 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
+	return tti_ring_writer_open_like(out, dir, opts, NULL, err);
+}
+
+int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
+			      const struct tt_ring_writer_opts *opts,
+			      const struct tti_ring_like *like, struct tt_error *err)
+{
 	struct tt_ring_writer *writer = tti_calloc_lines(sizeof(*writer));
 	int rc;
 
@@ -464,6 +471,10 @@ int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 	writer->lock.fd = -1;
 	writer->clock_ns = tti_clock_realtime_ns;
 	writer->coarse_ns = tti_clock_coarse_ns;
+	if (like) {
+		writer->like = *like;
+		writer->like.npy.dtype = tt_dtype_ref(like->npy.dtype);
+	}
 	rc = open_writer(writer, dir, opts, err);
 	tti_ring_like_fini(&writer->like);
 	if (rc < 0) {

@@ -204,8 +204,15 @@ static int find_rows(struct tt_ring_reader *reader, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	struct tt_error why = { TT_OK, "" };
-	int rc = tti_ring_visible(&reader->ring, &items, err);
+	struct tti_ring_like like;
+	int rc = tti_ring_find_like(&reader->ring, &like, err);
 
+	if (rc == 1) {
+		reader->rows = like.npy; /* taken over */
+		return TT_OK;
+	}
+	if (rc == TT_OK)
+		rc = tti_ring_visible(&reader->ring, &items, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = items.count; i > 0; i--) {

@@ -37,7 +37,11 @@ struct tt_ring_reader {
 	uint64_t lost;
 	uint64_t cut;	      /* rows past a cut that a position was taken back by */
 	bool lost_more;	      /* lost is what is known of: it may be more */
-	uint64_t newest_slot; /* of the manifest, where the newest name was seen */
+	uint64_t passed_file; /* the damaged file of which words were noted last */
+	uint64_t doubt_file;  /* that may be being written; since when */
+	int64_t doubt_ns;
+	char passed[768], told[768]; /* words on files that were passed over */
+	uint64_t newest_slot;	     /* of the manifest, where the newest name was seen */
 	struct tti_items
 		seen; /* the files at the last look: a reader far behind goes by it */
 	int64_t looked_ns; /* when the settings file was looked for last */
@@ -72,6 +76,14 @@ int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 
 /* 1: there are rows at the reader's place, moving on as needed; 0: nothing new. */
 int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err);
+
+/* Words on a damaged file, once. */
+void tti_reader_note_damage(struct tt_ring_reader *reader, uint64_t name,
+			    const struct tt_error *why);
+/* Go on behind a damaged file: -EAGAIN, look for the next; 0: wait, it is the newest, or somebody
+ * may be writing it. */
+int tti_reader_pass(struct tt_ring_reader *reader, uint64_t name, bool newest,
+		    const struct tt_error *why);
 
 /* Stand in the file after the current one: 1; 0 there is none yet. */
 int tti_reader_next_file(struct tt_ring_reader *reader, struct tt_error *err);

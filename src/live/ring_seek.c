@@ -68,6 +68,7 @@ static int try_seek(struct tt_ring_reader *reader, struct tt_pos pos,
 	tti_auto_items items = { 0 };
 	const struct tti_ring_item *item;
 	struct tti_ring_open *file;
+	struct tt_error why;
 	uint64_t end;
 	int rc;
 
@@ -77,14 +78,19 @@ static int try_seek(struct tt_ring_reader *reader, struct tt_pos pos,
 		return rc;
 	tti_reader_map_merged(reader, &items, &pos);
 	item = tti_items_find(&items, pos.file);
-	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, err)
+	rc = item ? tti_reader_open_file(reader, pos.file, item->merged, &file, &why)
 		  : -ENOENT;
 	if (rc == -ENOENT && item && was_there(reader, item))
 		return -EAGAIN; /* merged or removed since it was listed */
 	if (rc == -ENOENT)
 		return seek_gone(reader, pos, items.newest, err);
+	if (tti_ring_is_damage(rc)) {
+		tti_reader_note_damage(reader, pos.file, &why);
+		stand_before(reader, pos);
+		return TT_OK;
+	}
 	if (rc < 0)
-		return rc;
+		return tti_fail(err, rc, "%s", why.text);
 	end = tti_reader_end(reader, file);
 	if (pos.row > end && file->live.shown <= end) {
 		reader->cut += pos.row - end;
@@ -150,6 +156,11 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 		return TT_OK; /* named but not made yet: no rows */
 	if (rc == -ENOENT && was_there(reader, item))
 		return -EAGAIN;
+	if (tti_ring_is_damage(rc)) {
+		tti_reader_note_damage(reader, item->name, &why);
+		*start_out = *end_out = 0;
+		return TT_OK;
+	}
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 
@@ -196,8 +207,8 @@ static int try_seek_tail(struct tt_ring_reader *reader, uint64_t count,
 				  err);
 	if (rc == -ENOENT && was_there(reader, &items.at[idx]))
 		return -EAGAIN;
-	if (tti_ring_is_incomplete(rc) && idx + 1 == items.count) {
-		/* nothing but a file that is being made: stand before it */
+	if (tti_ring_is_damage(rc) || (rc == -ENOENT && idx + 1 == items.count)) {
+		/* nothing but a file that is being made, or a damaged one: stand before it */
 		stand_before(reader,
 			     (struct tt_pos){ idx ? items.at[idx - 1].name : 0, 0 });
 		return TT_OK;

@@ -175,6 +175,13 @@ static int mend_damaged(struct tti_ring *ring, struct tti_settings *settings,
 	return rc;
 }
 
+int tti_ring_remake_settings(struct tti_ring *ring, char aside[64], struct tt_error *err)
+{
+	int rc = tti_ring_set_aside(ring, TTI_SETTINGS_NAME, aside, err);
+
+	return rc < 0 ? rc : rewrite(ring, &ring->settings, err);
+}
+
 int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 			   struct tti_repair *repair, struct tt_error *err)
 {

@@ -126,6 +126,28 @@ static void check_names(struct check *check, const struct tti_names *queue,
 	}
 }
 
+/* Readers in the queue would go from the name before to the name behind it. */
+static void check_left_out(struct check *check, const struct tti_names *queue,
+			   const struct tti_items *items)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < items->count; i++) {
+		const struct tti_ring_item *item = &items->at[i];
+
+		if (item->merged || item->shadowed)
+			continue;
+		while (k < queue->count && queue->at[k] < item->name)
+			k++;
+		if (k > 0 && k < queue->count && queue->at[k] != item->name &&
+		    is_still_queued(check, queue->at[0]))
+			say(check, TTI_MANIFEST_NAME,
+			    "does not name file %" PRIu64
+			    ", which lies between two that it names",
+			    item->name);
+	}
+}
+
 static void check_zeros(struct check *check, const uint8_t *page, uint64_t from,
 			uint64_t to)
 {
@@ -160,6 +182,9 @@ static void check_settings(struct check *check)
 		say(check, TTI_SETTINGS_NAME, "%s", err.text + 3);
 		return;
 	}
+	if (tti_settings_bad_copies(page))
+		say(check, TTI_SETTINGS_NAME,
+		    "a copy of the settings is damaged; the other one counts");
 	check_zeros(check, page, sizeof(struct tti_settings_header), TTI_SETTINGS_OFF);
 	check_zeros(check, page, TTI_SETTINGS_OFF + sizeof(picked),
 		    TTI_SETTINGS_OFF + TTI_SETTINGS_STRIDE);
@@ -195,6 +220,11 @@ static int check_entries(struct check *check, struct tt_error *err)
 		if (name == 0)
 			continue;
 		named[used++] = (struct named){ name, i };
+		if (tti_entry_merged(entry) > name)
+			say(check, TTI_SETTINGS_NAME,
+			    "entry %" PRIu64 " says that file %" PRIu64
+			    " was joined into a newer one",
+			    i, name);
 		if (tti_entry_claimed_by(entry) == 0)
 			say(check, TTI_SETTINGS_NAME,
 			    "entry %" PRIu64 " of file %" PRIu64 " counts as free", i,
@@ -214,7 +244,7 @@ static int check_entries(struct check *check, struct tt_error *err)
 static void check_entry(struct check *check, const struct tti_ring_item *item,
 			const char *file_name, uint64_t end)
 {
-	uint64_t idx = tti_ring_find_entry(&check->ring, item->name), rows, base;
+	uint64_t idx = tti_ring_find_entry(&check->ring, item->name), rows, base, cut;
 	const struct tti_entry *entry;
 
 	if (idx == TTI_NO_ENTRY || item->merged) {
@@ -224,7 +254,8 @@ static void check_entry(struct check *check, const struct tti_ring_item *item,
 	entry = tti_ring_entry(&check->ring, idx);
 	rows = tti_field_load(&entry->rows);
 	base = tti_field_load(&entry->base);
-	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end)
+	cut = tti_field_load(&entry->cut_at); /* what it lost was said then */
+	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end && cut == UINT64_MAX)
 		say(check, file_name,
 		    "has %" PRIu64 " rows, its entry says %" PRIu64 " at seal", end,
 		    rows);
@@ -278,6 +309,7 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 			       .next_base = TTI_ROWS_UNKNOWN };
 	tti_auto_names queue = { 0 };
 	tti_auto_items items = { 0 };
+	uint64_t before;
 	int rc = tti_ring_open(&check.ring, dir, false, err);
 
 	if (rc < 0)
@@ -293,8 +325,12 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 		rc = tti_ring_list(&check.ring, &items, err);
 	}
 	if (rc == TT_OK) {
+		before = check.found;
 		check_names(&check, &queue, &items);
 		check_newest(&check, &queue, &items);
+		if (check.found ==
+		    before) /* a wrong name stands in the place of one left out */
+			check_left_out(&check, &queue, &items);
 	}
 	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
 		if (items.at[i].published && !items.at[i].shadowed)

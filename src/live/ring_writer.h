@@ -128,6 +128,12 @@ static inline void tti_next_free(struct tt_ring_writer *writer)
 
 /* ---- rolling (ring_roll.c); the owner ---- */
 
+/* tt_ring_writer_open() that is told what a row is, should no file of the ring tell; like may be
+ * NULL. */
+int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
+			      const struct tt_ring_writer_opts *opts,
+			      const struct tti_ring_like *like, struct tt_error *err);
+
 /* Make an empty file of the ring's rows under name, complete before it can be seen. */
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
 			 uint64_t capacity, uint64_t name, struct tt_error *err);

@@ -26,6 +26,7 @@ struct tti_salvage_hints {
 	bool live;	 /* it had a tail, whatever its header looks like (a ring) */
 	uint64_t rows;	 /* published rows, TTI_SALVAGE_UNKNOWN when nobody knows */
 	const struct tti_mark *mark; /* of this file, or NULL */
+	bool cut_unproven;	     /* keep certain rows only */
 };
 
 struct tti_piece {

@@ -187,14 +187,14 @@ static int rows_by_mark(const struct tti_salvage *out, int fd,
 }
 
 /* Nothing tells where the rows end: up to the last one with something in it. */
-static int guess_end(struct tti_salvage *out, int fd, const struct tti_mark *mark,
-		     uint64_t there)
+static int guess_end(struct tti_salvage *out, int fd,
+		     const struct tti_salvage_hints *hints, uint64_t there)
 {
 	uint64_t last, proven = 0;
 	int rc = last_byte(fd, out->data_off, row_off(out, there), &last);
 
 	if (rc == TT_OK)
-		rc = rows_by_mark(out, fd, mark, there, &proven);
+		rc = rows_by_mark(out, fd, hints->mark, there, &proven);
 	if (rc < 0)
 		return rc;
 	out->end = (last - out->data_off + out->row_bytes - 1) / out->row_bytes;
@@ -258,9 +258,14 @@ static int find_cut(struct tti_salvage *out, int fd, const struct found *found,
 	rc = last_byte(fd, from, tti_min_u64(to, out->file_bytes), &last);
 	if (rc < 0)
 		return rc;
+	/* of a row that was cut in the middle all is kept, also zeros */
+	if (!found->is && out->file_bytes - from < out->row_bytes)
+		last = out->file_bytes;
 	out->cut[0] = (struct tti_piece){ from, last };
 	out->cut_rows = (last - from) / out->row_bytes;
-	if (out->file_bytes > behind) {
+	/* what little follows rows without a tail is what is left of it */
+	if (out->file_bytes > behind &&
+	    (found->is || out->file_bytes - behind > TTI_TAIL_MAX_BYTES)) {
 		rc = last_byte(fd, behind, out->file_bytes, &last);
 		if (rc < 0)
 			return rc;
@@ -332,20 +337,40 @@ static int plain_rows(struct tti_salvage *out, uint64_t there)
 	return TT_OK;
 }
 
+/* Only an entry says where the rows end: those behind the last byte may have been zeroed. */
+static int doubt_zeros(struct tti_salvage *out, int fd)
+{
+	uint64_t last;
+	int rc = last_byte(fd, out->data_off, row_off(out, out->end), &last);
+
+	if (rc == TT_OK)
+		out->certain = tti_min_u64(out->certain,
+					   (last - out->data_off + out->row_bytes - 1) /
+						   out->row_bytes);
+	return rc;
+}
+
 /* There are no more rows than fit the file; those that were published and do not are lost. */
 static int count_rows(struct tti_salvage *out, int fd,
-		      const struct tti_salvage_hints *hints, uint64_t there)
+		      const struct tti_salvage_hints *hints, uint64_t there,
+		      bool has_tail)
 {
 	int rc = TT_OK;
 
 	if (!out->end_known) {
 		tti_salvage_note(out, "where its rows end is not known");
-		rc = guess_end(out, fd, hints->mark, there);
+		rc = guess_end(out, fd, hints, there);
 	}
+	if (out->data_off > out->file_bytes)
+		there = 0;
 	if (rc == TT_OK && out->end > there) {
 		out->lost = out->end - there;
 		out->end = out->certain = there;
 	}
+	if (rc == TT_OK && !has_tail)
+		rc = doubt_zeros(out, fd);
+	if (hints->cut_unproven)
+		out->end = out->certain;
 	out->start = tti_min_u64(out->start, out->end);
 	return rc;
 }
@@ -386,7 +411,7 @@ int tti_salvage_rows(struct tti_salvage *out, int fd,
 		end_from_stump(out, fd, extent);
 	}
 	take_known(out, hints->rows);
-	rc = count_rows(out, fd, hints, there);
+	rc = count_rows(out, fd, hints, there, found.is);
 	if (out->half_changed)
 		tti_salvage_note(out, "an update was cut off: some rows may be half old");
 	return rc < 0 ? rc : find_cut(out, fd, &found, row_off(out, there));

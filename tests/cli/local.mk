@@ -14,6 +14,7 @@ CLI_TESTS = \
 	tests/cli/program.t \
 	tests/cli/prune.t \
 	tests/cli/read.t \
+	tests/cli/recover.t \
 	tests/cli/roundtrip.t \
 	tests/cli/status.t \
 	tests/cli/surroundings.t \

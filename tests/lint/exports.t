@@ -18,7 +18,7 @@ inc=$top_srcdir/include/ticktail
 live=$top_builddir/.libs/libticktail.so
 archive=$top_builddir/.libs/libticktail-archive.so
 
-promised "$inc"/dtype.h "$inc"/error.h "$inc"/file.h "$inc"/npy.h "$inc"/ring.h "$inc"/status.h \
+promised "$inc"/dtype.h "$inc"/error.h "$inc"/file.h "$inc"/npy.h "$inc"/recover.h "$inc"/ring.h "$inc"/status.h \
 	"$inc"/time.h \
 	>"$work/live.h"
 exported "$live" >"$work/live.so"

@@ -58,3 +58,4 @@ tests_live_crash_file_LDADD = libttfail.la $(CHECK_LIBS)
 include tests/live/ring.mk
 include tests/live/upkeep.mk
 include tests/live/power.mk
+include tests/live/recover.mk

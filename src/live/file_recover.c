@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovering a single file.  Invariant: nothing is changed before the writer lock is held, and
+ * a file that opens is not replaced. */
+#include "ticktail/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/fs.h"
+#include "live/file.h"
+#include "live/recover.h"
+
+struct recovery {
+	struct tti_place place;
+	struct tt_recover_opts opts;
+	struct tti_npy like;
+	struct tti_salvage_hints hints;
+	struct tti_cut_file cut;
+	struct tt_recover_report *report;
+};
+
+static int no_memory(const struct recovery *rec, struct tt_error *err)
+{
+	return tti_fail_sys(err, -ENOMEM, rec->place.path, NULL);
+}
+
+/* Something that opening for writing mends: an interrupted adopt, resize or update. */
+static bool is_half_done(const struct recovery *rec, int fd,
+			 const struct tti_salvage *salvage)
+{
+	char copy[TTI_COPY_NAME_BYTES];
+	uint64_t words[5];
+	uint64_t n = salvage->tail_words;
+
+	if (salvage->npy.rank && salvage->npy.shape[0] != salvage->capacity)
+		return true;
+	if (tti_pread_all(fd, words, n * 8, salvage->file_bytes - n * 8) == TT_OK &&
+	    (words[n - 1] == TTI_TAIL_SUPERSEDED ||
+	     (n == 5 && tti_stamp_is_changing(words[2]))))
+		return true;
+	return tti_file_copy_name(copy, fd) == TT_OK &&
+	       faccessat(rec->place.dirfd, copy, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int mend_in_place(struct recovery *rec, struct tt_error *err)
+{
+	const struct tt_file_open_opts opts = { .struct_size = sizeof(opts),
+						.access = TT_WRITE };
+	struct tt_file *file;
+	int rc;
+
+	if (rec->opts.dry_run)
+		return tti_recover_say(rec->report, rec->place.path, TT_RECOVER_MENDED,
+				       "left half done by a process that died", NULL)
+			       ? TT_OK
+			       : no_memory(rec, err);
+	rc = tt_file_open(&file, rec->place.path, &opts, err);
+	if (rc == TT_E_UNSUPPORTED) /* rows in Fortran order: nobody writes it */
+		return TT_OK;
+	if (rc < 0)
+		return rc;
+	if (!tti_recover_say(rec->report, rec->place.path, TT_RECOVER_MENDED,
+			     *tt_file_repaired(file) ? tt_file_repaired(file)
+						     : "a copy that was not finished was "
+						       "removed",
+			     NULL))
+		rc = no_memory(rec, err);
+	tt_file_close(file);
+	return rc;
+}
+
+static int replace(struct recovery *rec, int fd, const struct tti_salvage *salvage,
+		   struct tt_error *err)
+{
+	const struct tti_replace args = { .place = &rec->place,
+					  .fd = fd,
+					  .salvage = salvage,
+					  .aside_prefix = "",
+					  .cut = &rec->cut };
+	char aside[NAME_MAX + 1];
+	struct tt_recover_item *item;
+	int rc = rec->opts.dry_run ? TT_OK : tti_recover_replace(&args, aside, err);
+
+	if (rc < 0)
+		return rc;
+	item = tti_recover_say(rec->report, rec->place.path, TT_RECOVER_REPLACED,
+			       salvage->what, salvage);
+	if (!item || (!rec->opts.dry_run && tti_recover_aside(item, aside) < 0))
+		return no_memory(rec, err);
+	return TT_OK;
+}
+
+static int recover_locked(struct recovery *rec, int *fd, struct tt_error *err)
+{
+	struct tti_salvage salvage;
+	int rc = tti_salvage(&salvage, *fd, &rec->hints, rec->place.path, err);
+
+	if (rc < 0)
+		return rc;
+	rec->report->rows_kept = salvage.end - salvage.start;
+	if (salvage.damaged) {
+		rc = replace(rec, *fd, &salvage, err);
+	} else if (salvage.tail_words && is_half_done(rec, *fd, &salvage)) {
+		tti_close_fd(fd); /* its lock is taken again */
+		rc = mend_in_place(rec, err);
+	}
+	tti_salvage_fini(&salvage);
+	return rc;
+}
+
+static int recover(struct recovery *rec, const char *path, struct tt_error *err)
+{
+	tti_auto_fd fd = -1;
+	int rc = tti_place_open(&rec->place, path, true, err);
+
+	if (rc == TT_OK)
+		rc = tti_place_refuse_ring(&rec->place, "recovery", err);
+	if (rc < 0)
+		return rc;
+	fd = rec->opts.dry_run ? tti_open_regular(rec->place.dirfd, rec->place.name,
+						  O_RDONLY, rec->place.path, err)
+			       : tti_file_lock(&rec->place, err);
+	return fd < 0 ? fd : recover_locked(rec, &fd, err);
+}
+
+int tt_file_recover(const char *path, const struct tt_recover_opts *opts,
+		    struct tt_recover_report *report_out, struct tt_error *err)
+{
+	struct recovery rec = { .place = TTI_PLACE_EMPTY,
+				.cut = { .fd = -1 },
+				.report = report_out };
+	int rc;
+
+	*report_out = (struct tt_recover_report){ 0 };
+	rc = tti_recover_take_opts(&rec.opts, opts, path, err);
+	if (rc < 0)
+		return rc;
+	rec.cut.path = rec.opts.keep_cut;
+	rec.hints.rows = TTI_SALVAGE_UNKNOWN;
+	rec.hints.cut_unproven = rec.opts.cut_unproven;
+	if (tti_recover_like(&rec.like, &rec.opts))
+		rec.hints.like = &rec.like;
+	rc = recover(&rec, path, err);
+	tti_close_fd(&rec.cut.fd);
+	tti_place_close(&rec.place);
+	tti_recover_sum(report_out);
+	return rc;
+}
