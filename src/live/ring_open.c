@@ -41,8 +41,10 @@ static int settle_orphan(struct tt_ring_writer *writer, uint64_t name,
 	struct tt_error why;
 	int rc;
 
+	/* of before a power loss: its rows count no more, but a file that lies between two names
+	 * and is not named would look like damage */
 	if (tti_ring_cut_at(ring, name) != UINT64_MAX)
-		return TT_OK; /* of before a power loss: its rows count no more */
+		return tti_ring_publish_name(ring, name, err);
 	rc = rows_of(ring, name, &rows, &why);
 	tti_ring_format_name(file_name, name, false);
 	if (rc < 0 && !tti_ring_is_damage(rc)) /* it may be whole */
