@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/mp.h"
 #include "lib/tmpdir.h"
 #include "live/power/model.h"
 #include "ticktail/ring.h"
@@ -188,6 +189,38 @@ START_TEST(a_merge_syncs_each_step)
 }
 END_TEST
 
+/* Goes down with the machine: no close. */
+static int feed_and_die(void *arg)
+{
+	struct tt_ring_writer *writer;
+
+	(void)arg;
+	create(3600000);
+	writer = open_writer();
+	put(writer, 2);
+	GOOD(tt_ring_sync(writer, &err));
+	put(writer, 3);
+	_exit(0);
+}
+
+START_TEST(what_is_cut_is_kept_and_entered_before_rows_go_on)
+{
+	ck_assert_int_eq(mp_wait(mp_spawn(feed_and_die, NULL), 30), 0);
+	boot(2);
+	model_start(".", 1);
+	model_trace_begin();
+	tt_ring_writer_close(open_writer());
+	in_order("fsync .cut.tmp", "rename .cut.tmp 1.npy.cut", "fsync r",
+		 "ring.reboot.newer_entered", "fdatasync .ticktail",
+		 "ring.reboot.newer_synced", "ring.reboot.entered", "fdatasync .ticktail",
+		 "ring.reboot.cut", "fsync .next", "rename .next 2.npy", "fsync r",
+		 "ring.reboot.made", "fdatasync .ticktail", "ring.manifest.named",
+		 "ring.reboot.named", "fdatasync .lock", END);
+	in_order("ring.manifest.named", "fdatasync .lock", "ring.reboot.lowered",
+		 "fdatasync 1.npy", END);
+}
+END_TEST
+
 START_TEST(a_file_is_on_disk_before_it_has_its_name)
 {
 	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
@@ -219,6 +252,7 @@ int main(void)
 	tcase_add_test(tc, a_mark_of_a_new_file_comes_after_its_names);
 	tcase_add_test(tc, settings_are_stored_and_synced);
 	tcase_add_test(tc, a_merge_syncs_each_step);
+	tcase_add_test(tc, what_is_cut_is_kept_and_entered_before_rows_go_on);
 	tcase_add_test(tc, a_file_is_on_disk_before_it_has_its_name);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

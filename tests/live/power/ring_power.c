@@ -34,7 +34,7 @@ static void create(const char *dir)
 	opts.exact = power_random(2) == 0;
 	opts.batches_whole = power_random(4) == 0;
 	opts.sync_ms = rec->sync_ms = policies[power_random(5)];
-	rec->proves = false; /* no recovery yet */
+	rec->proves = rec->sync_ms != TT_SYNC_NONE;
 	GOOD(tt_ring_create(dir, dtype, &opts, &power_err));
 	rec->made = true;
 	tt_dtype_unref(dtype);
