@@ -42,6 +42,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_index.c \
 	src/live/ring_info.c \
 	src/live/ring_like.c \
+	src/live/ring_list.c \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
 	src/live/ring_mark.c src/live/ring_mark.h \

@@ -110,6 +110,8 @@ static inline void tti_items_free(struct tti_items *items)
 /* The first item of that name (a merged file comes first), or NULL. */
 struct tti_ring_item *tti_items_find(const struct tti_items *items, uint64_t name);
 
+/* Is there any regular file with a ring's name? */
+bool tti_ring_has_files(struct tti_ring *ring);
 /* All regular files with a ring's names, judged by one snapshot of the manifest. */
 int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error *err);
 /* The same without those shadowed or not published. */
