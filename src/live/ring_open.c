@@ -211,11 +211,21 @@ static bool is_npyts(const struct tt_ring_writer *writer)
 	       (writer->ring.set.addr || writer->ring.set_rc == -ENOENT);
 }
 
+/* Before anything but the manifest was mended: only a queue that needed no mending shows that
+ * no file of it is missing. */
+static enum tti_numbers numbers_go_on(const struct tt_ring_writer *writer)
+{
+	if (!writer->ring.set.addr && writer->ring.set_rc == -ENOENT)
+		return TTI_NUMBERS_NONE;
+	return writer->queue_whole ? TTI_NUMBERS_QUEUE : TTI_NUMBERS_LOST;
+}
+
 static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_ring *ring = &writer->ring;
 	uint64_t name = tti_ring_newest(ring);
 	struct tti_live newest = TTI_LIVE_EMPTY;
+	enum tti_numbers from = numbers_go_on(writer);
 	struct tt_error why;
 	int rc;
 
@@ -247,7 +257,10 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_ring_mend_settings(ring, &newest, &writer->repair, err);
 	tti_live_close(&newest);
 	TTI_FAILPOINT("ring.open.settings");
-	return rc < 0 ? rc : tti_writer_adopt(writer, name, TTI_ROWS_UNKNOWN, err);
+	if (rc < 0)
+		return rc;
+	return tti_writer_adopt(writer, name, tti_ring_number_file(ring, name, from),
+				err);
 }
 
 /* The newest file is open again for rows, so what was noted at its seal does not hold. */
@@ -299,6 +312,7 @@ static int settle(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_writer_reboot_cut(writer, err);
 	if (rc == TT_OK)
 		rc = tti_ring_mend_manifest(ring, 2, false, &writer->repair, err);
+	writer->queue_whole = rc == TT_OK && !writer->repair.text[0];
 	TTI_FAILPOINT("ring.open.manifest");
 	if (rc == TT_OK)
 		rc = settle_orphans(writer, err);

@@ -41,6 +41,7 @@ struct tt_ring_writer {
 	_Atomic(int64_t) roll_due_ns; /* INT64_MAX: not by time, or no row yet */
 	uint32_t publishes;	      /* paces the stamps of a writer without helper */
 	bool clean, no_helper, force_network_fs;
+	bool queue_whole;      /* at open: the manifest needed no mending */
 	int64_t clock_seen_ns; /* when the last file was named; a step is what lies before */
 	int64_t wake_us, sync_ms;
 	struct tti_crew_opts crew_opts;
@@ -138,6 +139,15 @@ int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
 			 uint64_t capacity, uint64_t name, struct tt_error *err);
 
+/* Where the number of a file without an entry can come from. */
+enum tti_numbers {
+	TTI_NUMBERS_NONE,  /* the ring never had any: they begin here */
+	TTI_NUMBERS_QUEUE, /* a file of the queue that has one */
+	TTI_NUMBERS_LOST   /* nowhere: files may be missing */
+};
+/* The number of the first row of a file in the ring, or unknown (ring_number.c). */
+uint64_t tti_ring_number_file(struct tti_ring *ring, uint64_t name,
+			      enum tti_numbers from);
 /* Open the file just made or found as the newest; TT_OK leaves file set. */
 int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base,
 		     struct tt_error *err);
