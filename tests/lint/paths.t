@@ -25,4 +25,10 @@ is "every source, or its header, opens with what it owns" "$found" ""
 found=$(xargs grep -nE '[ 	]+$' <"$work/files" | grep -vE '^(man/|tests/[a-z]*/[a-z_]*\.t:)' |
 	head -n 20)
 is "no trailing blanks" "$found" ""
+# a page that names a test promises that it is there
+found=$(grep -ohE '`(tests|bench|src|docs)/[A-Za-z0-9_./-]+`' docs/*.md README.md HACKING.md | tr -d '\`' |
+	sort -u | while read -r f; do
+		[ -e "$f" ] || [ -e "$f.c" ] || [ -e "$f.t" ] || echo "$f"
+	done)
+is "what the pages name is there" "$found" ""
 finish
