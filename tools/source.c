@@ -155,6 +155,14 @@ static const struct ring_part *find_part(struct ring_source *r, uint64_t row)
 
 static int ring_gone(const struct ring_source *r, uint64_t row)
 {
+	uint64_t cut = tt_ring_reader_cut(r->reader);
+
+	if (cut > 0)
+		return cli_fail(r->head.ctx,
+				"%s: %llu rows were cut after the power loss, row %llu "
+				"is gone",
+				r->head.path, (unsigned long long)cut,
+				(unsigned long long)row);
 	return cli_fail(r->head.ctx,
 			"%s: row %llu is gone: its file was removed meanwhile",
 			r->head.path, (unsigned long long)row);

@@ -103,6 +103,13 @@ int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 	return status;
 }
 
+void cli_tail_cut(struct cli_tail *tail, uint64_t count)
+{
+	if (count > 0)
+		cli_fail(tail->ctx, "%s: %llu rows were cut after the power loss",
+			 tail->path, (unsigned long long)count);
+}
+
 void cli_tail_lost(struct cli_tail *tail, uint64_t count, bool more)
 {
 	/* said with -q too: it is not what was asked for */

@@ -84,6 +84,8 @@ void cli_tail_start(struct cli_tail *tail, struct cli_position position);
 /* Write rows; position is behind them.  An exit status. */
 int cli_tail_rows(struct cli_tail *tail, const void *rows, uint64_t count,
 		  struct cli_position position);
+/* Rows that had been visible and were not on disk. */
+void cli_tail_cut(struct cli_tail *tail, uint64_t count);
 /* more: as many at least. */
 void cli_tail_lost(struct cli_tail *tail, uint64_t count, bool more);
 /* Whether what is not there yet is waited for. */

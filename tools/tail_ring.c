@@ -46,6 +46,7 @@ static void say_lost(struct tailed *t)
 {
 	bool more = tt_ring_reader_lost_more(t->reader);
 
+	cli_tail_cut(t->tail, tt_ring_reader_cut(t->reader));
 	cli_tail_lost(t->tail, tt_ring_reader_lost(t->reader), more);
 }
 

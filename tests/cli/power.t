@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the program says of rows that were not on disk when the power went.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
+[ -x "$ticktail" ] || missing "the program"
+age=$top_builddir/tests/live/age_mark
+[ -x "$age" ] || missing "age_mark"
+cd "$work" || exit 99
+pid=
+cleanup_fn() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
+count() { "$ticktail" read "$1" | tail -n +2 | wc -l | tr -d " "; }
+rows_are() { [ "$(count "$1")" = "$2" ]; }
+# lose_power PATH FROM TO [COMMAND]: rows are appended, visible, and not synced; then the machine is off
+lose_power() {
+	rm -f feed
+	mkfifo feed
+	"$ticktail" append "$1" feed --columns value --sync 86400000 >/dev/null 2>&1 &
+	pid=$!
+	exec 3>feed
+	seq "$2" "$3" >&3
+	wait_for 20 rows_are "$1" $(($3 + 1)) || not_ok "$1: rows come"
+	${4:-:}
+	kill -9 $pid
+	exec 3>&-
+	wait $pid 2>/dev/null
+	pid=
+	"$age" "$1" >/dev/null || not_ok "$1: marks made old"
+}
+
+"$ticktail" create r --rolling --dtype i4 --capacity 64 --keep 4 --exact
+seq 0 9 | "$ticktail" append r --columns value >/dev/null
+store() { "$ticktail" tail r --from-start --resume pos >/dev/null; }
+lose_power r 10 16 store
+is "rows that are not proven are not shown" "$(count r)" 10
+cp pos before
+"$ticktail" tail r --resume pos >out 2>words
+is "a position past the mark" "$(tr '\n' ' ' <out)$(cat words)" \
+	"value ticktail: tail: r: 7 rows were cut after the power loss"
+"$ticktail" tail r --resume pos >out 2>words
+is "is said once" "$(tr '\n' ' ' <out)$(cat words)" "value "
+seq 100 101 | "$ticktail" append r --columns value >/dev/null 2>words
+grep -q "7 rows of .* not synced before the power loss were cut, now .*\.npy\.cut" words &&
+	ok "append says what it cut" || not_ok "append says what it cut" "$(cat words)"
+"$ticktail" tail r --resume before >out 2>words
+is "a position past the cut goes on behind it" "$(tr '\n' ' ' <out)$(cat words)" \
+	"value 100 101 ticktail: tail: r: 7 rows were cut after the power loss"
+"$ticktail" tail r -q --resume before >out 2>words
+is "and is at the new rows then" "$(tr '\n' ' ' <out)$(cat words)" "value "
+is "read" "$("$ticktail" read r | tail -n 3 | tr '\n' ' ')" "9 100 101 "
+is "what was cut is kept" "$("$ticktail" read r/*.cut | tr '\n' ' ')" "value 10 11 12 13 14 15 16 "
+finish
