@@ -224,12 +224,24 @@ static bool has_dataset(struct tti_history *history, const struct tti_ledger_row
 	return is_there;
 }
 
+/* How many of the row's rows the file still has: the others were archived before a power loss
+ * took them. */
+static uint64_t rows_kept(const struct tti_item *item, const struct tti_ledger_row *row)
+{
+	if (!tti_digest_equal(&row->source, &item->source_id))
+		return row->rows;
+	return item->cut_at <= row->file_row
+		       ? 0
+		       : tti_min_u64(row->rows, item->cut_at - row->file_row);
+}
+
 /* The rows at the place that the ledger names are the file's, as far as its first and last
  * block tell. */
 static int is_in_place(struct tti_history *history, struct tti_item *item, size_t index,
 		       bool *out, struct tt_error *err)
 {
 	const struct tti_ledger_row *row = &history->ledger->rows[index];
+	uint64_t kept = rows_kept(item, row), block = tti_min_u64(row->block_rows, kept);
 	struct tt_dataset *dataset;
 	int rc = tti_dataset_open(&dataset, history->driver, history->version,
 				  row->dataset, err);
@@ -238,13 +250,12 @@ static int is_in_place(struct tti_history *history, struct tti_item *item, size_
 	if (rc < 0)
 		return rc;
 	if (tt_dataset_info(dataset)->row_bytes == item->row_bytes &&
-	    item->end >= row->file_row + row->rows) {
-		struct tti_overlap first = { row->file_row, row->first_row,
-					     row->block_rows };
+	    (kept == 0 || item->end >= row->file_row + kept)) {
+		struct tti_overlap first = { row->file_row, row->first_row, block };
 		struct tti_overlap last = first;
 
-		last.file_row += row->rows - row->block_rows;
-		last.first_row += row->rows - row->block_rows;
+		last.file_row += kept - block;
+		last.first_row += kept - block;
 		*out = true;
 		rc = tti_item_compare(item, dataset, &first, out, err);
 		if (rc == TT_OK && *out)
@@ -309,15 +320,14 @@ static int block_matches(struct tti_history *history, struct tti_item *item,
 static int matches(struct tti_history *history, struct tti_item *item,
 		   const struct tti_ledger_row *row, bool *out, struct tt_error *err)
 {
-	uint64_t end = row->file_row + row->rows;
-	int rc;
+	uint64_t end = row->file_row + row->rows, kept = rows_kept(item, row);
+	int rc = TT_OK;
 
-	*out = item->end >= end;
-	if (!*out)
-		return TT_OK;
-	rc = block_matches(history, item, row->file_row, row->block_rows,
-			   &row->first_digest, out, err);
-	if (rc == TT_OK && *out)
+	*out = kept == 0 || item->end >= row->file_row + kept;
+	if (*out && kept >= row->block_rows)
+		rc = block_matches(history, item, row->file_row, row->block_rows,
+				   &row->first_digest, out, err);
+	if (rc == TT_OK && *out && kept == row->rows)
 		rc = block_matches(history, item, end - row->block_rows, row->block_rows,
 				   &row->last_digest, out, err);
 	return rc;
@@ -473,6 +483,22 @@ static int by_first(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Of ranges in order: what lies behind the cut, each row once. */
+static uint64_t count_cut(const struct tti_ranges *held, uint64_t cut_at)
+{
+	uint64_t at = cut_at, count = 0;
+
+	for (size_t i = 0; i < held->count; i++) {
+		uint64_t first = tti_max_u64(held->items[i].first, at);
+
+		if (held->items[i].end <= first)
+			continue;
+		count += held->items[i].end - first;
+		at = held->items[i].end;
+	}
+	return count;
+}
+
 int tti_history_missing(struct tti_history *history, struct tti_item *item,
 			bool any_dataset, struct tti_ranges *out, struct tt_error *err)
 {
@@ -491,6 +517,7 @@ int tti_history_missing(struct tti_history *history, struct tti_item *item,
 	}
 	if (rc == TT_OK && at < item->end)
 		rc = add_range(out, at, item->end, err);
+	out->cut = count_cut(&held, item->cut_at);
 	tti_ranges_fini(&held);
 	return rc;
 }

@@ -54,6 +54,7 @@ struct tti_range {
 struct tti_ranges {
 	struct tti_range *items;
 	size_t count, room;
+	uint64_t cut; /* rows that are archived, and were cut from the file later */
 };
 void tti_ranges_fini(struct tti_ranges *ranges);
 

@@ -177,12 +177,30 @@ static int add_stretch(struct tti_plan *plan, struct tti_item *item,
 	return TT_OK;
 }
 
+/* No reason to refuse: the archive keeps what it has. */
+static void say_cut(const struct tt_archive_job *job, const struct tti_item *item,
+		    uint64_t rows)
+{
+	struct tt_error words;
+
+	if (!job->warn || rows == 0)
+		return;
+	tti_fail(&words, TT_E_MISMATCH,
+		 "%s: %" PRIu64 " rows that are archived were cut later, after a power "
+		 "loss; the archive keeps them",
+		 item->path, rows);
+	job->warn(job->ctx, words.text);
+}
+
 static int plan_item(struct tti_plan *plan, struct tti_history *history,
-		     struct tti_item *item, struct tt_error *err)
+		     struct tti_item *item, const struct tt_archive_job *job,
+		     struct tt_error *err)
 {
 	struct tti_ranges missing = { 0 };
 	int rc = tti_history_missing(history, item, false, &missing, err);
 
+	if (rc == TT_OK)
+		say_cut(job, item, missing.cut);
 	for (size_t i = 0; rc == TT_OK && i < missing.count; i++)
 		rc = add_stretch(plan, item, missing.items[i], err);
 	tti_ranges_fini(&missing);
@@ -288,7 +306,7 @@ static int plan_rows(struct tti_plan *plan, struct tti_history *history,
 	int rc = TT_OK;
 
 	for (size_t i = 0; rc == TT_OK && i < input->sources->count; i++)
-		rc = plan_item(plan, history, input->sources->items[i], err);
+		rc = plan_item(plan, history, input->sources->items[i], input->job, err);
 	for (size_t i = 0; rc == TT_OK && i < plan->count; i++)
 		rc = place_rows(&plan->works[i], history, err);
 	return rc == TT_OK ? check_names(plan, input, err) : rc;

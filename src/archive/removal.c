@@ -14,6 +14,7 @@
 #include "archive/names.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "base/num.h"
 
 static void warn(const struct tt_archive_job *job, const char *path, const char *what)
 {
@@ -46,7 +47,14 @@ static size_t version_of(const struct comparing *c, const struct tti_ledger_row 
 static int compare(void *ctx, const struct tti_ledger_row *row, struct tt_error *err)
 {
 	struct comparing *c = ctx;
-	const struct tti_overlap overlap = { row->file_row, row->first_row, row->rows };
+	const struct tti_item *item = c->item;
+	/* those behind a cut are not the file's any more */
+	const struct tti_overlap overlap = {
+		row->file_row, row->first_row,
+		item->end <= row->file_row
+			? 0
+			: tti_min_u64(row->rows, item->end - row->file_row)
+	};
 	struct tt_dataset *dataset;
 	int rc = tt_dataset_open(&dataset, c->archive, version_of(c, row), row->dataset,
 				 err);

@@ -53,6 +53,7 @@ static struct tti_item *item_new(struct tti_sources *sources)
 	if (!item)
 		return NULL;
 	item->fd = -1;
+	item->cut_at = UINT64_MAX;
 	pthread_mutex_init(&item->lock, NULL);
 	sources->items[sources->count++] = item;
 	return item;
@@ -238,6 +239,12 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 	rc = look(item, err);
 	if (rc < 0)
 		return rc;
+	/* the tail may still say more than was on disk when the power went */
+	item->cut_at = part ? part->cut_at : file->cut_at;
+	if (!part && file->cut_at != UINT64_MAX) {
+		item->end = tti_min_u64(item->end, file->cut_at);
+		item->start = tti_min_u64(item->start, item->end);
+	}
 	if (part) {
 		uint64_t there =
 			item->path_end > part->row ? item->path_end - part->row : 0;

@@ -25,6 +25,8 @@ struct tti_item {
 	uint64_t ring_file;  /* its name in the ring */
 	uint64_t start, end; /* rows that are valid, from 0 of the file */
 	uint64_t moved;	     /* row 0 of the file is row moved of path (merged files) */
+	/* rows from here on had been there until a power loss; UINT64_MAX: none had */
+	uint64_t cut_at;
 	/* of the rows */
 	struct tt_dtype *dtype;
 	uint32_t row_rank;

@@ -23,6 +23,7 @@ static void take_entry(struct tt_ring_part *part, const struct tti_entry *entry)
 		.row = tti_field_load(&entry->merged_row),
 		.rows = tti_field_load(&entry->rows),
 		.first_row_ns = tti_field_load(&entry->first_row_ns),
+		.cut_at = tti_field_load(&entry->cut_at),
 	};
 	tti_ring_format_name(part->file_name, part->name, false);
 	if (part->first_row_ns == INT64_MIN)

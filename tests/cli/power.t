@@ -48,4 +48,23 @@ is "a position past the cut goes on behind it" "$(tr '\n' ' ' <out)$(cat words)"
 is "and is at the new rows then" "$(tr '\n' ' ' <out)$(cat words)" "value "
 is "read" "$("$ticktail" read r | tail -n 3 | tr '\n' ' ')" "9 100 101 "
 is "what was cut is kept" "$("$ticktail" read r/*.cut | tr '\n' ' ')" "value 10 11 12 13 14 15 16 "
+
+# rows of a file that was just left are archived, and then not on disk
+take() { "$ticktail" archive a -o a.h5 --dataset d >out 2>words; }
+"$ticktail" create a --rolling --dtype i4 --capacity 8 --keep 4 --exact
+lose_power a 0 19 take
+is "two files are archived" "$("$ticktail" read a.h5 d | wc -l | tr -d ' ')" 17
+second=$(cd a && ls | sed -n 's/^\([0-9]*\)\.npy$/\1/p' | sort -n | sed -n 2p)
+"$age" a "$second" 3
+is "only what was synced is shown" "$(count a)" 11
+exits 0 "archive, before the next writer" take
+said="ticktail: archive: warning: $work/a/$second.npy: 5 rows that are archived were cut later, after a power loss; the archive keeps them"
+is "says what was cut" "$(cat words)" "$said"
+seq 100 112 | "$ticktail" append a --columns value >/dev/null 2>&1
+exits 0 "archive, after it" take
+is "says it too" "$(cat words)" "$said"
+is "each row once" "$("$ticktail" read a.h5 d | tail -n +2 | tr '\n' ' ')" \
+	"$(seq 0 15 | tr '\n' ' ')$(seq 100 107 | tr '\n' ' ')"
+exits 0 "verify" "$ticktail" verify a.h5
+exits 0 "prune takes the cut file for archived" "$ticktail" prune a --archived-in a.h5 --dry-run
 finish

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage: age_mark RING...   the machine seems to have been started again since */
+/* usage: age_mark RING...   the machine seems to have been started again since
+ *        age_mark RING FILE END   and only END rows of FILE (its number) had been synced */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "age_mark.h"
 
@@ -8,6 +10,9 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
+	if (argc == 4)
+		return age_ring_to(argv[1], strtoull(argv[2], NULL, 10),
+				   strtoull(argv[3], NULL, 10)) < 0;
 	for (int i = 1; i < argc; i++) {
 		int aged = age_ring(argv[i]);
 

@@ -37,6 +37,32 @@ static inline int age_marks_at(int fd, uint64_t at)
 	return aged;
 }
 
+/* The ring looks as if no more than end rows of file had been synced, as after a crash before
+ * the sync of a file that was just left. */
+static inline int age_ring_to(const char *dir, uint64_t file, uint64_t end)
+{
+	uint8_t marks[TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE] = { 0 };
+	struct tti_mark mark;
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dirfd, TTI_SETTINGS_NAME, O_RDWR | O_CLOEXEC), rc = -1;
+
+	if (fd >= 0 && tti_pread_all(fd, marks, sizeof(marks), TTI_MARKS_OFF) == 0 &&
+	    tti_mark_pick(marks, &mark) == 1) {
+		mark.file = file;
+		mark.from = mark.end = end;
+		mark.rows_crc = 0;
+		mark.sequence++;
+		memset(mark.boot_id, 0x5a, sizeof(mark.boot_id));
+		tti_mark_seal(&mark);
+		rc = tti_pwrite_all(fd, &mark, sizeof(mark),
+				    TTI_MARKS_OFF + mark.sequence % TTI_MARK_SLOTS *
+							    TTI_SETTINGS_STRIDE);
+	}
+	close(fd);
+	close(dirfd);
+	return rc == 0 ? 1 : -1;
+}
+
 static inline int age_ring(const char *dir)
 {
 	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
