@@ -85,3 +85,9 @@ tests_live_crash_reboot_LDADD = libttfail.la $(CHECK_LIBS)
 TESTS += tests/live/crash_reboot.t
 EXTRA_DIST += tests/live/crash_reboot.t
 tests/live/crash_reboot.log: tests/live/crash_reboot$(EXEEXT)
+check_PROGRAMS += tests/live/test_wait
+TESTS += tests/live/test_wait
+tests_live_test_wait_SOURCES = tests/live/test_wait.c tests/live/ring_help.h \
+	tests/lib/mp.c tests/lib/mp.h
+tests_live_test_wait_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_wait_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
