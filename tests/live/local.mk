@@ -41,6 +41,12 @@ tests_live_test_file_threads_SOURCES = tests/live/test_file_threads.c $(LIVE_TES
 tests_live_test_file_threads_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_file_threads_LDADD = $(LIVE_TEST_LIBS)
 
+check_PROGRAMS += tests/live/test_file_storm
+TESTS += tests/live/test_file_storm
+tests_live_test_file_storm_SOURCES = tests/live/test_file_storm.c $(LIVE_TEST_SOURCES)
+tests_live_test_file_storm_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_storm_LDADD = $(LIVE_TEST_LIBS)
+
 check_PROGRAMS += tests/live/test_golden
 TESTS += tests/live/test_golden
 tests_live_test_golden_SOURCES = tests/live/test_golden.c $(LIVE_TEST_SOURCES)
