@@ -202,7 +202,8 @@ class Tail:
 
 
 class Peer:
-    """npyt's reader; the rows it gave so far.  It looks often enough to lose nothing."""
+    """npyt's reader; the rows it gave so far.  It looks after each append of npyt's, which cuts
+    files that leave the queue whoever has them open."""
 
     def __init__(self, ring, size):
         self.reader, self.parts, self.left = NPY8(ring, 8, size, dtype=ROW).load(), [], False
@@ -253,8 +254,7 @@ def mixed(seed):
                 count = chance.randint(1, 8)
                 writer.append(rows(total, count))
                 total += count
-                if chance.random() < 0.7:
-                    peer.look()
+                peer.look()
             del writer
         else:
             for _ in range(chance.randint(1, 3)):
@@ -272,9 +272,7 @@ def mixed(seed):
         same("seed %d: %s: %d rows, each once, in order" % (seed, wait, total), got,
              rows(0, total))
     got = peer.rows()
-    ok(np.all(np.diff(got["number"]) > 0), "seed %d: npyt's reader sees rows in order" % seed,
-       got["number"])
-    same("seed %d: and the newest of them" % seed, got[-1:], rows(total - 1, 1))
+    same("seed %d: npyt's reader: each once, in order" % seed, got, rows(0, total))
     ok(run("verify", "r") is not None, "seed %d: verify finds the ring whole" % seed)
 
 

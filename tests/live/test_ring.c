@@ -1249,6 +1249,7 @@ int main(void)
 	int failed;
 
 	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
+	tcase_set_timeout(tcase, 60);
 	add_tests(tcase, tests, sizeof(tests) / sizeof(tests[0]));
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
