@@ -26,8 +26,9 @@ struct tt_file {
 	bool begun; /* appended to: the threads know it */
 	int64_t wake_us, sync_ms;
 	struct tti_crew_opts crew_opts;
-	bool not_woken; /* a sleep ended by its timeout with rows there: poll from now on */
-	bool writer_lives; /* as of checked_ns: a writer of ours wakes sleepers */
+	unsigned char not_woken; /* sleeps in a row that ended by their timeout with rows
+				  * there; at NOT_WOKEN: poll from now on */
+	bool writer_lives;	 /* as of checked_ns: a writer of ours wakes sleepers */
 	int64_t checked_ns;
 	uint32_t publishes;
 	uint64_t cursor;	  /* row from 0 of the file */

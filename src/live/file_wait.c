@@ -17,6 +17,7 @@
 #define CHECK_NS (100 * MS) /* between looks at writer and path */
 #define POLL_NS (1 * MS)    /* while nobody would wake us */
 #define SPINS_PER_CLOCK 64
+#define NOT_WOKEN 2 /* once may be rows that came as the sleep ended */
 
 struct waiting {
 	struct tt_file *file;
@@ -85,8 +86,10 @@ static void nap(int64_t ns)
 static void sleep_on_end(struct waiting *w, uint64_t end, int64_t now)
 {
 	struct tt_file *file = w->file;
-	bool polling = !file->writer_lives || file->not_woken || !file->live.tail;
+	bool polling =
+		!file->writer_lives || file->not_woken >= NOT_WOKEN || !file->live.tail;
 	int64_t ns = polling ? POLL_NS : CHECK_NS;
+	int rc;
 
 	if (ns > w->deadline - now)
 		ns = w->deadline - now;
@@ -94,10 +97,10 @@ static void sleep_on_end(struct waiting *w, uint64_t end, int64_t now)
 		nap(ns);
 		return;
 	}
-	if (tti_futex_wait(tti_end_futex(file->live.tail), (uint32_t)end, ns) ==
-		    -ETIMEDOUT &&
-	    !polling && tti_live_end(&file->live) != end)
-		file->not_woken = true;
+	rc = tti_futex_wait(tti_end_futex(file->live.tail), (uint32_t)end, ns);
+	if (polling || tti_live_end(&file->live) == end)
+		return;
+	file->not_woken = rc == -ETIMEDOUT ? file->not_woken + 1 : 0;
 }
 
 /* Let time pass: 1 go on, 0 it is over, or an error. */
