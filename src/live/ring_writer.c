@@ -424,7 +424,9 @@ int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err)
 	if (promised(writer) > 0)
 		return TT_OK; /* its place must stay */
 	enter(writer);
-	attend(writer);
+	/* a pulse that sleeps is left alone: it would look for rows that do not come */
+	if (has_failed(writer) || is_asked(writer) || is_roll_due(writer))
+		attend(writer);
 	if (has_failed(writer) || is_asked(writer))
 		tti_writer_serve(writer, false);
 	if (is_roll_due(writer))
