@@ -180,6 +180,8 @@ static int set_ring(const struct cli_ctx *ctx, const char *path)
 	info.opts.row_shape = info.row_shape;
 	if (status == 0 && !cli_opt_count(ctx, "capacity", &info.opts.capacity))
 		status = CLI_EXIT_USAGE;
+	if (status == 0 && info.opts.capacity == 0)
+		status = cli_usage(ctx, "--capacity: 0 rows are no file");
 	if (status == 0)
 		status = ring_options(ctx, &info.opts);
 	if (status == 0 && tt_ring_set(path, &info.opts, &err) < 0)

@@ -2,13 +2,25 @@
 /* Appending to a file or a ring. */
 #include "live.h"
 
+#include <stdio.h>
+
 #include "progress.h"
+
+/* As --sync takes it. */
+static const char *sync_word(int64_t ms, char out[24])
+{
+	if (ms <= 0)
+		return ms < 0 ? "none" : "each";
+	snprintf(out, 24, "%lld", (long long)ms);
+	return out;
+}
 
 static int open_ring(struct cli_live *live)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_info info;
 	struct tt_error err;
+	char given[24], own[24];
 	int status = 0;
 
 	opts.sync_ms = live->opts.sync_ms;
@@ -23,10 +35,10 @@ static int open_ring(struct cli_live *live)
 		return cli_fail_error(live->ctx, &err);
 	if (live->opts.sync_ms != INT64_MIN && live->opts.sync_ms != info.opts.sync_ms)
 		cli_note(live->ctx,
-			 "warning: --sync %lld instead of the ring's own %lld for this "
-			 "run "
-			 "(milliseconds; 0 each, -1 none); create --set replaces it",
-			 (long long)live->opts.sync_ms, (long long)info.opts.sync_ms);
+			 "warning: --sync %s for this run instead of the ring's own %s; "
+			 "create --rolling --set --sync replaces that one",
+			 sync_word(live->opts.sync_ms, given),
+			 sync_word(info.opts.sync_ms, own));
 	if (cli_rowtype_init(&live->type, info.dtype, info.row_rank, info.row_shape,
 			     &err) < 0)
 		status = cli_fail_error(live->ctx, &err);

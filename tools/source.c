@@ -142,6 +142,7 @@ struct ring_source {
 	struct ring_part *parts;
 	size_t part_count, at;
 	uint64_t next; /* row that the reader stands at; UINT64_MAX: nowhere known */
+	bool damaged;  /* a file has no part: the reader must not look for it */
 };
 
 static const struct ring_part *find_part(struct ring_source *r, uint64_t row)
@@ -183,7 +184,7 @@ static int ring_get(struct cli_source *source, uint64_t first, uint64_t max,
 		max = left;
 	if (max > source->batch_rows)
 		max = source->batch_rows;
-	if (r->next != first)
+	if (r->next != first || (r->damaged && first == part->before))
 		rc = tt_ring_seek(
 			r->reader,
 			(struct tt_pos){ part->name, part->start + first - part->before },
@@ -225,6 +226,7 @@ static int list_parts(struct ring_source *r, const struct tt_ring_info *info, bo
 		const struct tt_ring_file *file = &info->files[i];
 		struct ring_part *part = &r->parts[r->part_count];
 
+		r->damaged = r->damaged || file->damaged;
 		if (file->damaged && (file->queued || !queued))
 			cli_fail(
 				r->head.ctx,

@@ -68,8 +68,14 @@ static void put_writer(cli_json *document, const struct tt_ring_status *now)
 static cli_json *newest_object(const struct tt_ring_status *now)
 {
 	cli_json *object = json_object_new_object();
+	char name
+		[32]; /* as info says it: readers of JSON round numbers as large as this */
 
-	cli_json_u64(object, "name", now->newest);
+	snprintf(name, sizeof(name), "%llu.npy", (unsigned long long)now->newest);
+	if (now->newest)
+		cli_json_text(object, "name", name);
+	else
+		cli_json_null(object, "name");
 	put_u64(object, "rows", now->newest_rows);
 	put_u64(object, "capacity", now->newest_capacity);
 	return object;

@@ -9,6 +9,8 @@
 #include "progress.h"
 #include "tail.h"
 
+#define HELD_UP_NS INT64_C(100000000)
+#define HELD_UP_MOST 30u
 #define LOOK_NS INT64_C(1000000000) /* whether the directory is still the same */
 
 struct tailed {
@@ -17,6 +19,7 @@ struct tailed {
 	struct stat st; /* of the directory when it was opened */
 	int64_t looked_ns;
 	unsigned char *rows; /* copied out of a view; owned */
+	unsigned held_up;    /* naps before a damaged file */
 };
 
 static int open_ring(struct tailed *t)
@@ -241,6 +244,29 @@ static int say_replaced(const struct tailed *t)
 	return CLI_TAIL_AGAIN;
 }
 
+/* A damaged file may be one that npyt is writing; the reader waits until it is none before it
+ * goes on to the rows behind it. */
+static bool is_held_up(struct tailed *t)
+{
+	struct tt_ring_info info;
+	struct tt_error err;
+	uint64_t at = tt_ring_tell(t->reader).file;
+	bool damaged = false, more = false;
+
+	if (t->tail->follow || t->held_up == HELD_UP_MOST ||
+	    tt_ring_info(t->tail->path, &info, &err) < 0)
+		return false;
+	for (size_t i = 0; i < info.file_count; i++) {
+		const struct tt_ring_file *file = &info.files[i];
+
+		damaged = damaged || (file->name >= at && file->damaged);
+		more = more || (damaged && file->start < file->end);
+	}
+	tt_ring_info_free(&info);
+	t->held_up++;
+	return more;
+}
+
 static int follow(struct tailed *t)
 {
 	for (;;) {
@@ -250,7 +276,10 @@ static int follow(struct tailed *t)
 
 		if (status || next != CLI_GO_ON)
 			return status;
-		if (cli_tail_drained(t->tail, &waiting.slice_ns, &status) != CLI_GO_ON)
+		if (is_held_up(t))
+			waiting.slice_ns = HELD_UP_NS;
+		else if (cli_tail_drained(t->tail, &waiting.slice_ns, &status) !=
+			 CLI_GO_ON)
 			return status;
 		rc = cli_guarded(get_more, &waiting);
 		if (rc == CLI_CUT) {

@@ -3,6 +3,7 @@ CLI_TESTS = \
 	tests/cli/append.t \
 	tests/cli/archive.t \
 	tests/cli/bad_input.t \
+	tests/cli/careless.t \
 	tests/cli/csv.t \
 	tests/cli/clock.t \
 	tests/cli/disk_full.t \
