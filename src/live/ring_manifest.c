@@ -202,7 +202,8 @@ static int is_manifest_right(struct tti_ring *ring, const struct tti_items *item
 			k++;
 		if (k < items->count && items->at[k].name == queue.at[i])
 			continue;
-		if (i + 1 < queue.count || queue.at[i] > soon)
+		/* nobody makes a newer file before the newest name has its own */
+		if (i + 1 < queue.count || queue.at[i] > soon || k < items->count)
 			return false;
 	}
 	return !leaves_out(&queue, items);

@@ -95,6 +95,23 @@ static void count_lost(struct tt_ring_reader *reader, const struct tti_ring_open
 		reader->lost += next->base - reader->base - reader->pos.row;
 }
 
+/* Its last rows were cut after a power loss, or will be by the next writer: they were taken back,
+ * and are told apart.  Of one cut for damage the entry still says how many rows it had. */
+static bool was_cut(const struct tti_ring_open *file, const struct tti_ring *ring)
+{
+	const struct tti_entry *entry;
+	uint64_t idx;
+
+	if (file->live.shown == UINT64_MAX)
+		return false;
+	idx = tti_ring_find_entry(ring, file->name);
+	if (idx == TTI_NO_ENTRY)
+		return true;
+	entry = tti_ring_entry(ring, idx);
+	return tti_field_load(&entry->cut_at) == UINT64_MAX ||
+	       tti_field_load(&entry->rows) == tti_field_load(&entry->cut_at);
+}
+
 /* ---- Moving on ---- */
 
 struct target {
@@ -243,7 +260,8 @@ static int go_to(struct tt_ring_reader *reader, const struct target *target,
 	}
 	/* a neighbour may still have lost rows to damage, which the numbers tell */
 	if (!target->adjacent || !reader->cur ||
-	    (reader->base != TTI_ROWS_UNKNOWN && file->base != TTI_ROWS_UNKNOWN))
+	    (reader->base != TTI_ROWS_UNKNOWN && file->base != TTI_ROWS_UNKNOWN &&
+	     !was_cut(reader->cur, &reader->ring) && !was_cut(file, &reader->ring)))
 		count_lost(reader, file);
 	tti_reader_stand(reader, file, tti_reader_start(file));
 	return 1;

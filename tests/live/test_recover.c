@@ -669,6 +669,12 @@ static void fall_manifest(void)
 	zero("r/.lock", 16, 8);
 	poke("r/.lock", 8, "\1\0\0\0\0\0\0\0", 8);
 }
+static void wrong_newest(void)
+{
+	uint64_t name = before.files[FILES - 1].name - 1;
+
+	poke("r/.lock", 24, &name, 8);
+}
 static void lose_settings(void)
 {
 	ck_assert_int_eq(unlink("r/.ticktail"), 0);
@@ -751,6 +757,7 @@ static void (*const shared_damage[])(void) = {
 	zero_settings,	settings_header, settings_copy, settings_dirt, settings_words,
 	settings_marks, cut_settings,	 entry_rows,	entry_base,    entry_base_low,
 	entry_claim,	entry_merged,	 entry_twice,	leftovers,     entry_rows_huge,
+	wrong_newest,
 };
 #define SHARED (sizeof(shared_damage) / sizeof(shared_damage[0]))
 
@@ -859,6 +866,8 @@ static uint64_t random_below(uint64_t n)
 	return n ? state % n : 0;
 }
 
+#define SETTINGS_USED (0x5000 + 128 * (FILES + 2))
+
 static void damage_at_random(const char *path)
 {
 	off_t size = size_of(path), at = (off_t)random_below((uint64_t)size + 1);
@@ -866,6 +875,9 @@ static void damage_at_random(const char *path)
 
 	if (size == 0)
 		return;
+	/* most of a settings file is room: half of the blows go where something stands */
+	if (size > SETTINGS_USED && random_below(2))
+		at = (off_t)random_below(SETTINGS_USED);
 	if (at == size)
 		at--;
 	switch (random_below(4)) {
@@ -880,6 +892,14 @@ static void damage_at_random(const char *path)
 	}
 }
 
+/* What once failed: a wrong name as the newest of the manifest, with a newer file there. */
+static const uint64_t once_failed[] = {
+	UINT64_C(14882259341274189635),
+	UINT64_C(2146342493130489967),
+	UINT64_C(13184764482403752503),
+};
+#define ONCE_FAILED ((int)(sizeof(once_failed) / sizeof(once_failed[0])))
+
 START_TEST(damage_at_random_places)
 {
 	static bool seen[RING_ROWS];
@@ -890,6 +910,8 @@ START_TEST(damage_at_random_places)
 
 	state = seed ? strtoull(seed, NULL, 10)
 		     : (uint64_t)tti_clock_realtime_ns() * 2654435761u + (uint64_t)_i;
+	if (_i < ONCE_FAILED && !seed)
+		state = once_failed[_i];
 	state |= 1;
 	printf("# TT_SEED=%" PRIu64 "\n", state);
 	fflush(stdout);
