@@ -34,7 +34,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_backup.c \
 	src/live/ring_counters.c src/live/ring_counters.h \
 	src/live/ring_create.c \
-	src/live/ring_cut.c src/live/ring_cut.h \
+	src/live/ring_unproven.c src/live/ring_cut.c src/live/ring_cut.h \
 	src/live/ring_reboot.c \
 	src/live/ring_dir.c \
 	src/live/ring_duty.c \

@@ -329,6 +329,10 @@ static int begin_marks(struct tt_ring_writer *writer, struct tt_error *err)
 
 	if (writer->sync_ms == INT64_MIN)
 		writer->sync_ms = writer->ring.settings.sync_ms;
+	/* a mark would end the doubt before anybody could choose to cut */
+	writer->unmarked = writer->doubtful && writer->recovers;
+	if (rc == TT_OK && writer->unmarked)
+		return tti_writer_lower_ends(writer, err);
 	if (rc == TT_OK && writer->sync_ms == TT_SYNC_NONE)
 		rc = tti_ring_mark_none(&writer->ring, &writer->marker, err);
 	else if (rc == TT_OK && fdatasync(file->live.fd) < 0)
@@ -468,12 +472,12 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
-	return tti_ring_writer_open_like(out, dir, opts, NULL, err);
+	return tti_ring_writer_open_with(out, dir, opts, NULL, err);
 }
 
-int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
+int tti_ring_writer_open_with(struct tt_ring_writer **out, const char *dir,
 			      const struct tt_ring_writer_opts *opts,
-			      const struct tti_ring_like *like, struct tt_error *err)
+			      const struct tti_writer_hints *hints, struct tt_error *err)
 {
 	struct tt_ring_writer *writer = tti_calloc_lines(sizeof(*writer));
 	int rc;
@@ -487,10 +491,12 @@ int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
 	writer->lock.fd = -1;
 	writer->clock_ns = tti_clock_realtime_ns;
 	writer->coarse_ns = tti_clock_coarse_ns;
-	if (like) {
-		writer->like = *like;
-		writer->like.npy.dtype = tt_dtype_ref(like->npy.dtype);
+	if (hints && hints->like) {
+		writer->like = *hints->like;
+		writer->like.npy.dtype = tt_dtype_ref(hints->like->npy.dtype);
 	}
+	writer->recovers = hints != NULL;
+	writer->cut_unproven = hints && hints->cut_unproven;
 	rc = open_writer(writer, dir, opts, err);
 	tti_ring_like_fini(&writer->like);
 	if (rc < 0) {

@@ -168,6 +168,7 @@ static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live
 
 	if (live->end <= row)
 		return;
+	reboot->writer->rows_cut += live->end - row;
 	if (save_rows(&reboot->writer->ring, name, live, row, cut, &why) == TT_OK)
 		tti_repair_add(repair,
 			       "%" PRIu64 " rows of %" PRIu64 ".npy that were not synced "
@@ -477,6 +478,22 @@ static int save_all(struct reboot *reboot, struct tt_error *err)
 	return rc;
 }
 
+/* No mark says anything.  1: all that nothing proves is to be cut, by the mark that is set. */
+static int without_mark(struct reboot *reboot, struct tt_error *err)
+{
+	struct tt_ring_writer *writer = reboot->writer;
+	bool any = reboot->mark.sequence != 0;
+	int rc = tti_ring_unproven(&writer->ring, &reboot->mark, err);
+
+	if (rc <= 0 || writer->cut_unproven)
+		return rc;
+	writer->doubtful = true;
+	tti_repair_add(&writer->repair, "unproven after a reboot: %s",
+		       any ? "the writer before did not sync"
+			   : "no mark says what was synced");
+	return 0;
+}
+
 int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct reboot reboot = { .writer = writer };
@@ -485,13 +502,12 @@ int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err)
 	if (rc < 0)
 		return tti_fail_sys(err, rc, writer->ring.path,
 				    "read the marks of " TTI_SETTINGS_NAME);
-	if (rc == 0 || tti_mark_age(&reboot.mark) != TTI_MARK_OLD)
-		return TT_OK;
-	if (reboot.mark.file == 0) {
-		tti_repair_add(&writer->repair,
-			       "unproven after a reboot: the writer before did not sync");
-		return TT_OK;
-	}
+	if (rc == 0 || reboot.mark.file == 0)
+		rc = without_mark(&reboot, err);
+	else
+		rc = tti_mark_age(&reboot.mark) == TTI_MARK_OLD;
+	if (rc <= 0)
+		return rc;
 	rc = save_all(&reboot, err);
 	tti_names_free(&reboot.newer);
 	return rc;

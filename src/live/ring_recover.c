@@ -356,6 +356,8 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 	if (*tt_ring_writer_repaired(rec->writer))
 		rc = tti_ring_recover_say(rec, NULL, TT_RECOVER_MENDED,
 					  tt_ring_writer_repaired(rec->writer), err);
+	if (rc == TT_OK && rec->writer->rows_cut > 0)
+		rec->report->items[0].rows_cut = rec->writer->rows_cut;
 	TTI_FAILPOINT("recover.opened");
 	if (rc == TT_OK)
 		rc = drop_leftovers(rec, err);
@@ -377,6 +379,8 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	const struct tti_writer_hints hints = { .like = &rec->like,
+						.cut_unproven = rec->opts.cut_unproven };
 	struct tti_ring look;
 	int rc = tti_ring_open(&look, rec->dir, false, err);
 
@@ -405,7 +409,7 @@ static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 	if (rec->opts.dry_run)
 		return tti_ring_recover_look(rec, all_files, err);
 	opts.no_helper = true; /* nobody else looks at the files meanwhile */
-	rc = tti_ring_writer_open_like(&rec->writer, rec->dir, &opts, &rec->like, err);
+	rc = tti_ring_writer_open_with(&rec->writer, rec->dir, &opts, &hints, err);
 	if (rc < 0)
 		return rc;
 	rec->ring = &rec->writer->ring;

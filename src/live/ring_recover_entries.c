@@ -4,6 +4,7 @@
  * be is corrected where two others tell it, else forgotten.
  * Invariant: a number that is forgotten costs the exact count of lost rows, never a row. */
 #include "live/ring_recover.h"
+#include "live/ring_cut.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -455,6 +456,22 @@ static void on_damage(void *ctx, const struct tt_damage *damage)
 	tti_recover_say(rec->report, damage->path, TT_RECOVER_MENDED, damage->what, NULL);
 }
 
+/* What a writer that opens would cut after a reboot. */
+static int say_unproven(struct tti_ring_recovery *rec, struct tt_error *err)
+{
+	struct tti_mark mark;
+	char what[200];
+	int rc = rec->opts.cut_unproven ? tti_ring_unproven(rec->ring, &mark, err) : 0;
+
+	if (rc <= 0)
+		return rc;
+	snprintf(what, sizeof(what),
+		 "unproven after a reboot: rows of %" PRIu64 ".npy from row %" PRIu64
+		 " on, and all newer files, would be cut",
+		 mark.file, mark.end);
+	return tti_ring_recover_say(rec, NULL, TT_RECOVER_MENDED, what, err);
+}
+
 int tti_ring_recover_look(struct tti_ring_recovery *rec, tti_recover_files_fn *files,
 			  struct tt_error *err)
 {
@@ -471,6 +488,8 @@ int tti_ring_recover_look(struct tti_ring_recovery *rec, tti_recover_files_fn *f
 		tti_map_close(&ring.lock);
 		rc = tti_ring_list(&ring, &rec->items, err);
 	}
+	if (rc == TT_OK)
+		rc = say_unproven(rec, err);
 	if (rc == TT_OK)
 		rc = files(rec, err);
 	rec->ring = NULL;

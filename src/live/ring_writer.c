@@ -456,7 +456,8 @@ static int settle(struct tt_ring_writer *writer, struct tt_error *err)
 	if (finished == TT_OK && rc == TT_OK)
 		rc = tti_upkeep_tell(writer, err);
 	tti_upkeep_unlock(writer);
-	tti_live_stamp(&file->live);
+	if (!writer->recovers) /* the last store stays the last row's */
+		tti_live_stamp(&file->live);
 	tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	return finished < 0 ? finished : rc;
 }

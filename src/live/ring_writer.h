@@ -50,7 +50,11 @@ struct tt_ring_writer {
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
 	bool judged;		    /* the mark was looked at (ring_reboot.c) */
 	bool rebooted;		    /* it was of another boot: what follows it was cut */
+	bool recovers;		    /* only to be recovered: no row will be appended */
+	bool cut_unproven;	    /* also what no mark speaks of */
+	bool doubtful;		    /* rows are unproven after a reboot, and stay so */
 	uint64_t reboot_base;	    /* rows of the ring up to the cut */
+	uint64_t rows_cut;
 	struct tti_repair repair;
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
 
@@ -129,11 +133,16 @@ static inline void tti_next_free(struct tt_ring_writer *writer)
 
 /* ---- rolling (ring_roll.c); the owner ---- */
 
-/* tt_ring_writer_open() that is told what a row is, should no file of the ring tell; like may be
- * NULL. */
-int tti_ring_writer_open_like(struct tt_ring_writer **out, const char *dir,
+/* What recovery knows more than other writers. */
+struct tti_writer_hints {
+	const struct tti_ring_like
+		*like;	   /* a row, should no file of the ring tell; or NULL */
+	bool cut_unproven; /* also without a mark cut what nothing proves after a reboot */
+};
+/* hints may be NULL. */
+int tti_ring_writer_open_with(struct tt_ring_writer **out, const char *dir,
 			      const struct tt_ring_writer_opts *opts,
-			      const struct tti_ring_like *like, struct tt_error *err);
+			      const struct tti_writer_hints *hints, struct tt_error *err);
 
 /* Make an empty file of the ring's rows under name, complete before it can be seen. */
 int tti_writer_make_file(struct tt_ring_writer *writer, const struct tti_npy *rows,
