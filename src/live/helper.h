@@ -91,6 +91,13 @@ void tti_pulse_wake(void);
 
 /* ---- turns and attention ---- */
 
+/* Keeps a store before a later load in the code that the compiler makes.  The processor's fence
+ * is the other side's membarrier: tti_duty_claim(), tti_crew_barrier(). */
+static inline void tti_turn_compiler_fence(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 /* The owner's thread: nobody else touches the writer until tti_turn_end().  Returns what is to
  * be attended to; with TTI_ATTEND_CLAIMED in it, tti_turn_wait() comes next.  Pairs with
  * tti_duty_claim(). */
@@ -99,8 +106,7 @@ static inline uint32_t tti_turn_begin(struct tti_duty *duty)
 	uint64_t turn = atomic_load_explicit(&duty->turn, memory_order_relaxed);
 
 	atomic_store_explicit(&duty->turn, turn | 1, memory_order_relaxed);
-	/* the compiler keeps this order; the claimer's membarrier is the processor's fence */
-	atomic_signal_fence(memory_order_seq_cst);
+	tti_turn_compiler_fence();
 	return atomic_load_explicit(&duty->attention, memory_order_acquire);
 }
 
@@ -127,7 +133,7 @@ void tti_turn_wait(struct tti_duty *duty);
  * sees the rows.  Pairs with the membarrier of the pulse. */
 static inline uint32_t tti_attention(const struct tti_duty *duty)
 {
-	atomic_signal_fence(memory_order_seq_cst);
+	tti_turn_compiler_fence();
 	return atomic_load_explicit(&duty->attention, memory_order_acquire);
 }
 

@@ -51,20 +51,26 @@ int tti_wfile_take_entry(struct tti_wfile *file, const struct tti_ring *ring,
 	return TT_OK;
 }
 
+/* Room for the longest path of a file of the ring. */
+static size_t path_bytes(const struct tti_ring *ring)
+{
+	return strlen(ring->path) + 1 + TTI_RING_NAME_BYTES;
+}
+
 void tti_wfile_set_name(struct tti_wfile *file, const struct tti_ring *ring,
 			uint64_t name)
 {
 	char file_name[TTI_RING_NAME_BYTES];
 
 	tti_ring_format_name(file_name, name, false);
-	sprintf(file->live.path, "%s/%s", ring->path, file_name);
+	snprintf(file->live.path, path_bytes(ring), "%s/%s", ring->path, file_name);
 	file->name = name;
 }
 
 /* Room for the name that it will get. */
 static char *make_path(const struct tti_ring *ring)
 {
-	size_t bytes = strlen(ring->path) + 1 + TTI_RING_NAME_BYTES;
+	size_t bytes = path_bytes(ring);
 	char *path = malloc(bytes);
 
 	if (path)
