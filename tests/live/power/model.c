@@ -393,6 +393,16 @@ void model_start(const char *root, uint64_t seed)
 	inside--;
 }
 
+void model_lock(void)
+{
+	pthread_mutex_lock(&mutex);
+}
+
+void model_unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
 void model_on_place(model_place_fn *fn, void *ctx)
 {
 	place_fn = fn;

@@ -26,6 +26,10 @@ void model_start(const char *root, uint64_t seed);
  * call model_image(). */
 typedef void model_place_fn(void *ctx, const char *place, unsigned times_seen);
 void model_on_place(model_place_fn *fn, void *ctx);
+/* Between these no thread is at a place: for model_on_place(), and to change what fn reads,
+ * while other threads run.  No wrapped call in between. */
+void model_lock(void);
+void model_unlock(void);
 
 /* A place: before and after each call, at each failpoint, and where a test wants one. */
 void model_place(const char *name);

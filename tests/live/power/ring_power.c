@@ -354,12 +354,14 @@ static void check_copy(void)
 /* The rows that are left are the ring's rows now; new ones get their numbers. */
 static void go_on(int64_t rows)
 {
+	model_lock();
 	if (!rec->proves)
 		model_on_place(NULL,
 			       NULL); /* no second loss: nothing could be told apart */
 	rec->gen++;
 	memcpy(rec->gen_of, gen_seen, (size_t)rows);
 	rec->appended = rec->attempted = rows;
+	model_unlock();
 	model_place("test.gone_on");
 }
 
