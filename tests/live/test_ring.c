@@ -815,6 +815,18 @@ END_TEST
 /* ---- Damage and hostile surroundings ---- */
 
 /* A size that nobody could copy: it is moved, and its holes stay holes. */
+/* All entries that could be in it are looked at: too slow for a thread sanitizer. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HUGE_BYTES (INT64_C(1) << 24)
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define HUGE_BYTES (INT64_C(1) << 24)
+#endif
+#ifndef HUGE_BYTES
+#define HUGE_BYTES (INT64_C(1) << 40)
+#endif
+
 START_TEST(huge_damage_is_kept_aside_without_its_bytes)
 {
 	struct tt_ring_writer *writer;
@@ -827,15 +839,15 @@ START_TEST(huge_damage_is_kept_aside_without_its_bytes)
 	put_rows(writer, 0, 6);
 	tt_ring_writer_close(writer);
 	write_file("r/9000000000000000000.npy", "x", 1);
-	ck_assert_int_eq(truncate("r/9000000000000000000.npy", INT64_C(1) << 40), 0);
+	ck_assert_int_eq(truncate("r/9000000000000000000.npy", HUGE_BYTES), 0);
 	write_file("r/.ticktail", "x", 1);
-	ck_assert_int_eq(truncate("r/.ticktail", INT64_C(1) << 40), 0);
+	ck_assert_int_eq(truncate("r/.ticktail", HUGE_BYTES), 0);
 	writer = open_writer("r");
 	ck_assert_ptr_nonnull(strstr(tt_ring_writer_repaired(writer), "unreadable"));
 	put_rows(writer, 6, 6);
 	tt_ring_writer_close(writer);
 	ck_assert_int_eq(stat("r/.9000000000000000000.npy.bad-1", &st), 0);
-	ck_assert_int_eq(st.st_size, INT64_C(1) << 40);
+	ck_assert_int_eq(st.st_size, HUGE_BYTES);
 	ck_assert_int_eq(access("r/9000000000000000000.npy", F_OK), -1);
 	ck_assert_int_eq(stat("r/.ticktail.bad-1", &st), 0);
 	ck_assert_int_lt(st.st_blocks, 1000);
