@@ -116,6 +116,7 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 	file->before = 0 - file->live.end; /* rows count from here */
 	tti_live_choose_copy(&file->live, writer->clean);
 	atomic_store_explicit(&file->slow_end, file->live.end, memory_order_relaxed);
+	tti_wfile_free(tti_writer_file(writer)); /* settled twice: nobody has it yet */
 	atomic_store_explicit(&writer->file, file, memory_order_release);
 	set_roll_due(
 		writer,
