@@ -35,7 +35,6 @@ uint64_t tti_ring_clamp_pos(const struct tti_ring *ring, struct tt_pos *pos);
 /* For who wants all cut that nothing proves, of a ring that a reboot met without a mark that
  * says anything: rows of *out's file from its end on, and all newer files.  1 there are, 0 not,
  * or an error. */
-int tti_ring_unproven(struct tti_ring *ring, struct tti_mark *out,
-		      struct tt_error *err);
+int tti_ring_unproven(struct tti_ring *ring, struct tti_mark *out, struct tt_error *err);
 
 #endif

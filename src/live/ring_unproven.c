@@ -65,8 +65,7 @@ static bool is_empty(const struct tti_ring *ring, uint64_t name)
 
 /* The first file that was not cut, from its first row on.  Joined rows were synced.  Where all
  * were cut but the newest, which is empty, an earlier try came as far: the last that it cut. */
-static int find_first(struct tti_ring *ring, struct tti_mark *out,
-		      struct tt_error *err)
+static int find_first(struct tti_ring *ring, struct tti_mark *out, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
 	uint64_t cut = 0;
@@ -90,8 +89,7 @@ static int find_first(struct tti_ring *ring, struct tti_mark *out,
 	return rc;
 }
 
-int tti_ring_unproven(struct tti_ring *ring, struct tti_mark *out,
-		      struct tt_error *err)
+int tti_ring_unproven(struct tti_ring *ring, struct tti_mark *out, struct tt_error *err)
 {
 	struct tti_mark mark;
 	int rc = tti_ring_mark_load(ring, &mark);
