@@ -62,6 +62,8 @@ static int open_file(struct cli_live *live)
 	    cli_rowtype_init(&live->type, info.dtype, info.row_rank, info.row_shape,
 			     &err) < 0)
 		return cli_fail_error(live->ctx, &err);
+	if (*tt_file_repaired(live->file))
+		cli_note(live->ctx, "%s: %s", live->path, tt_file_repaired(live->file));
 	live->synced_ns = cli_now_ns();
 	return 0;
 }

@@ -90,7 +90,10 @@ struct tt_file_open_opts {
 	/* TT_WRITE; the words and the threads of struct tt_ring_writer_opts.  The threads start
 	 * with the first append. */
 	bool no_helper;
-	int64_t sync_ms; /* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds */
+	/* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds.  With another than TT_SYNC_NONE each sync
+	 * stores a mark in PATH.mark, and after a power loss no row shows that was not synced:
+	 * the next writer moves them to PATH.cut. */
+	int64_t sync_ms;
 	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
 	int helper_cpu, helper_nice;
 	bool force_network_fs; /* TT_WRITE: also on a network file system, where processes
@@ -110,7 +113,8 @@ TT_API int tt_file_open(struct tt_file **out, const char *path,
 /* Accepts NULL.  With a sync policy rows that are not on disk go there; an error says that they
  * may not be.  Closed in any case. */
 TT_API int tt_file_close(struct tt_file *file);
-/* Words on what opening for writing repaired after a dead writer, "" for nothing. */
+/* Words on what opening for writing repaired after a dead writer or a power loss (rows that
+ * were cut), "" for nothing. */
 TT_API const char *tt_file_repaired(const struct tt_file *file);
 
 struct tt_file_info {

@@ -222,9 +222,12 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 		return tti_fail_sys(err, rc, file->place.path,
 				    "guard the lock against fork");
 	file->appendable = !file->place.in_ring;
-	if (file->appendable)
-		drop_leftover_copy(file);
-	return TT_OK;
+	if (!file->appendable)
+		return TT_OK;
+	drop_leftover_copy(file);
+	rc = tti_file_mark_open(file, file->sync_ms != TT_SYNC_NONE, err);
+	file->live.limit = file->live.end; /* which it may have moved */
+	return rc;
 }
 
 static int open_for_reading(struct tt_file *file, const struct tt_file_open_opts *opts,
@@ -238,7 +241,11 @@ static int open_for_reading(struct tt_file *file, const struct tt_file_open_opts
 		.by_pread = opts->by_pread,
 	};
 
-	return tti_live_open(&file->live, &args, err);
+	int rc = tti_live_open(&file->live, &args, err);
+
+	if (rc == TT_OK)
+		tti_file_mark_limit(file);
+	return rc;
 }
 
 /* The options the caller's version of the struct has. */
@@ -274,6 +281,7 @@ int tt_file_open(struct tt_file **out, const char *path,
 	if (!file)
 		return tti_fail_sys(err, -ENOMEM, path, NULL);
 	file->live.fd = file->ring_fd = file->place.dirfd = -1;
+	tti_file_marker_init(&file->marker);
 	file->clean_rows = mine.clean_rows;
 	take_writing(file, &mine);
 	rc = tti_place_open(&file->place, path, writing, err);
@@ -281,7 +289,7 @@ int tt_file_open(struct tt_file **out, const char *path,
 		rc = writing ? open_for_writing(file, &mine, err)
 			     : open_for_reading(file, &mine, err);
 	if (rc == TT_OK)
-		rc = tti_live_bounds(&file->live, &file->cursor, &end, err);
+		rc = tti_file_bounds(file, &file->cursor, &end, err);
 	if (rc < 0) {
 		tt_file_close(file);
 		return rc;
@@ -331,6 +339,7 @@ int tt_file_close(struct tt_file *file)
 		return TT_OK;
 	if (file->appendable && file->live.fd >= 0)
 		rc = settle(file);
+	tti_file_mark_close(file);
 	tti_fork_guard_remove(&file->guard);
 	tti_live_close(&file->live);
 	tti_fork_guard_remove(&file->ring_guard);
@@ -380,7 +389,7 @@ int tt_file_info(struct tt_file *file, struct tt_file_info *out, struct tt_error
 {
 	const struct tti_live *live = &file->live;
 	uint64_t start, end;
-	int rc = tti_live_bounds(live, &start, &end, err);
+	int rc = tti_file_bounds(file, &start, &end, err);
 
 	if (rc < 0)
 		return rc;

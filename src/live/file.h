@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "live/file_mark.h"
 #include "live/fork_guard.h"
 #include "live/helper.h"
 #include "live/live_file.h"
@@ -40,6 +41,7 @@ struct tt_file {
 	_Atomic(uint64_t) synced_end, seen_populated;
 	uint64_t populated;
 	bool lost; /* an fdatasync failed: rows may be gone */
+	struct tti_file_marker marker;
 	/* pulse */
 	uint64_t seen_end;
 };
@@ -81,6 +83,15 @@ int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *
 /* Copy rows [0, count) of from behind data_off of fd. */
 int tti_file_copy_rows(const struct tti_live *from, uint64_t count, int fd,
 		       uint64_t data_off, struct tt_error *err);
+
+/* start and end as they may be shown. */
+static inline int tti_file_bounds(const struct tt_file *file, uint64_t *start_out,
+				  uint64_t *end_out, struct tt_error *err)
+{
+	if (TTI_UNLIKELY(file->live.shown != UINT64_MAX))
+		tti_file_mark_look(file);
+	return tti_live_bounds(&file->live, start_out, end_out, err);
+}
 
 /* The rows of one element do not lie side by side: no views. */
 static inline bool tti_file_no_views(const struct tt_file *file)

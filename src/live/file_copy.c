@@ -219,12 +219,17 @@ static int replace(struct tt_file *file, int *fd, const char *copy, bool empty,
 	if (rc < 0)
 		return rc;
 	*fd = -1; /* next's now */
-	rc = empty ? take_name_empty(file, copy, err) : take_name(file, copy, err);
+	rc = tti_file_mark_copy(file, &next, err);
+	if (rc == TT_OK)
+		rc = empty ? take_name_empty(file, copy, err)
+			   : take_name(file, copy, err);
 	if (rc < 0) {
+		tti_file_mark_moved(file);
 		tti_live_close(&next);
 		return rc;
 	}
 	switch_to(file, &next);
+	tti_file_mark_moved(file);
 	return tti_place_sync(&file->place, err);
 }
 

@@ -119,6 +119,7 @@ static int make_and_link(const struct tti_place *place, const struct tt_dtype *d
 		tti_place_drop(place, &file);
 		return rc;
 	}
+	tti_file_mark_remove(place); /* of a file that is gone */
 	rc = tti_place_link(place, &file, err);
 	TTI_FAILPOINT("file.create.linked");
 	return rc < 0 ? rc : tti_place_sync(place, err);

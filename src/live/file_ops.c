@@ -276,6 +276,7 @@ int tt_file_rename(const char *path, const char *to, struct tt_error *err)
 	if (rc < 0)
 		return tti_fail(err, rc, "%s: rename to %s: %s", path, to,
 				tt_strerror(rc));
+	tti_file_mark_rename(&from, &dest);
 	rc = tti_place_sync(&dest, err);
 	return rc < 0 ? rc : tti_place_sync(&from, err);
 }
@@ -298,5 +299,6 @@ int tt_file_remove(const char *path, struct tt_error *err)
 		unlinkat(place.dirfd, copy, 0);
 	if (unlinkat(place.dirfd, place.name, 0) < 0)
 		return tti_fail_sys(err, -errno, place.path, "remove");
+	tti_file_mark_remove(&place);
 	return tti_place_sync(&place, err);
 }

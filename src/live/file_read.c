@@ -11,7 +11,7 @@ uint64_t tt_file_size(const struct tt_file *file)
 {
 	uint64_t start, end;
 
-	return tti_live_bounds(&file->live, &start, &end, NULL) < 0 ? 0 : end - start;
+	return tti_file_bounds(file, &start, &end, NULL) < 0 ? 0 : end - start;
 }
 
 uint64_t tt_file_room(const struct tt_file *file)
@@ -30,7 +30,7 @@ int tt_file_view(struct tt_file *file, uint64_t index, uint64_t count,
 
 	if (tti_file_no_views(file))
 		return TT_E_UNSUPPORTED;
-	rc = tti_live_bounds(live, &start, &end, NULL);
+	rc = tti_file_bounds(file, &start, &end, NULL);
 	if (rc < 0)
 		return rc;
 	if (index > end - start)
@@ -92,7 +92,7 @@ static int check_range(const struct tt_file *file, uint64_t index, uint64_t coun
 		       uint64_t *row_out, struct tt_error *err)
 {
 	uint64_t start, end;
-	int rc = tti_live_bounds(&file->live, &start, &end, err);
+	int rc = tti_file_bounds(file, &start, &end, err);
 
 	if (rc < 0)
 		return rc;
@@ -140,7 +140,7 @@ int tt_file_read(struct tt_file *file, uint64_t count, uint64_t prefetch,
 
 	if (tti_file_no_views(file))
 		return TT_E_UNSUPPORTED;
-	rc = tti_live_bounds(live, &start, &end, NULL);
+	rc = tti_file_bounds(file, &start, &end, NULL);
 	if (rc < 0)
 		return rc;
 	file->cursor = clamp(file->cursor, start, end);
@@ -157,7 +157,7 @@ uint64_t tt_file_tell(const struct tt_file *file)
 {
 	uint64_t start, end;
 
-	if (tti_live_bounds(&file->live, &start, &end, NULL) < 0)
+	if (tti_file_bounds(file, &start, &end, NULL) < 0)
 		return 0;
 	return clamp(file->cursor, start, end) - start;
 }
@@ -166,7 +166,7 @@ uint64_t tt_file_seek(struct tt_file *file, int64_t offset, enum tt_whence whenc
 {
 	uint64_t start, end, base, far;
 
-	if (tti_live_bounds(&file->live, &start, &end, NULL) < 0)
+	if (tti_file_bounds(file, &start, &end, NULL) < 0)
 		return 0;
 	file->cursor = clamp(file->cursor, start, end);
 	base = whence == TT_SEEK_SET ? start : whence == TT_SEEK_CUR ? file->cursor : end;

@@ -31,7 +31,7 @@ struct waiting {
 static int look(const struct waiting *w, uint64_t *end_out)
 {
 	uint64_t start, end;
-	int rc = tti_live_bounds(&w->file->live, &start, &end, NULL);
+	int rc = tti_file_bounds(w->file, &start, &end, NULL);
 
 	if (rc < 0)
 		return rc;
@@ -86,14 +86,15 @@ static void nap(int64_t ns)
 static void sleep_on_end(struct waiting *w, uint64_t end, int64_t now)
 {
 	struct tt_file *file = w->file;
-	bool polling =
-		!file->writer_lives || file->not_woken >= NOT_WOKEN || !file->live.tail;
+	/* while not all rows may be shown, end is not the word that is slept on */
+	bool no_word = !file->live.tail || file->live.shown != UINT64_MAX;
+	bool polling = !file->writer_lives || file->not_woken >= NOT_WOKEN || no_word;
 	int64_t ns = polling ? POLL_NS : CHECK_NS;
 	int rc;
 
 	if (ns > w->deadline - now)
 		ns = w->deadline - now;
-	if (!file->live.tail) {
+	if (no_word) {
 		nap(ns);
 		return;
 	}

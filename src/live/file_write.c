@@ -150,7 +150,7 @@ static int before_change(struct tt_file *file, uint64_t row, struct tt_error *er
 	uint64_t name = 0;
 
 	if (!file->place.in_ring)
-		return TT_OK;
+		return tti_file_mark_changing(file, row, err);
 	tti_ring_parse_name(file->place.name, &name);
 	return tti_ring_mark_changing_in(file->place.dirfd, file->place.path, name, row,
 					 err);
@@ -197,13 +197,14 @@ int tti_file_sync_held(struct tt_file *file, struct tt_error *err)
 				"%s: an earlier fdatasync failed: rows may not be on "
 				"disk",
 				file->live.path);
+	tti_file_mark_before(file);
 	if (fdatasync(file->live.fd) < 0) {
 		file->lost = true;
 		return tti_fail_sys(err, -errno, file->live.path, "fdatasync");
 	}
 	file->populated = 0; /* its pages are write-protected again */
 	atomic_store_explicit(&file->synced_end, end, memory_order_relaxed);
-	return TT_OK;
+	return file->sync_ms == TT_SYNC_NONE ? TT_OK : tti_file_mark(file, end, err);
 }
 
 int tt_file_sync(struct tt_file *file, struct tt_error *err)

@@ -1,9 +1,11 @@
 libttlive_la_SOURCES += \
+	src/live/cut_rows.c src/live/cut_rows.h \
 	src/live/file.c src/live/file.h \
 	src/live/file_adopt.c \
 	src/live/file_copy.c \
 	src/live/file_create.c \
 	src/live/file_duty.c \
+	src/live/file_mark.c src/live/file_mark.h \
 	src/live/file_ops.c \
 	src/live/file_read.c \
 	src/live/file_recover.c \

@@ -12,15 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/failpoint.h"
 #include "base/num.h"
+#include "live/cut_rows.h"
 #include "live/ring_cut.h"
 
 #define CUT_TMP ".cut.tmp"
-#define COPY_BYTES (256u << 10)
 #define NAMES_SKIPPED 16 /* of files that left no trace; two at most were not synced */
 
 struct reboot {
@@ -57,106 +56,6 @@ static int sync_settings(const struct tti_ring *ring, struct tt_error *err)
 
 /* ---- (1) Rows to .cut ---- */
 
-static int copy_rows(const struct tti_live *from, uint64_t row, uint64_t end, int to,
-		     uint64_t to_off, struct tt_error *err)
-{
-	uint64_t step = tti_max_u64(COPY_BYTES / from->row_bytes, 1);
-	tti_auto_free void *rows = malloc((size_t)(step * from->row_bytes));
-	int rc = TT_OK;
-
-	if (!rows)
-		return tti_fail_sys(err, -ENOMEM, from->path, NULL);
-	for (; row < end && rc == TT_OK; row += step) {
-		uint64_t n = tti_min_u64(step, end - row);
-
-		rc = tti_live_copy(from, row, n, rows, err);
-		if (rc < 0)
-			return rc;
-		rc = tti_pwrite_all(to, rows, (size_t)(n * from->row_bytes), to_off);
-		to_off += n * from->row_bytes;
-	}
-	return rc < 0 ? tti_fail_sys(err, rc, from->path, "copy what is cut") : TT_OK;
-}
-
-/* Was saved under that name by a try that was killed. */
-static bool is_saved(const struct tti_ring *ring, const char *cut,
-		     const struct tti_live *from, uint64_t row, uint64_t end)
-{
-	struct tti_live_open args = {
-		.dirfd = ring->dirfd, .name = cut, .path = cut, .by_pread = true
-	};
-	struct tti_live there = TTI_LIVE_EMPTY;
-	uint32_t a = 0, b = 1;
-	bool same = tti_live_open(&there, &args, NULL) == TT_OK &&
-		    there.end == end - row && there.row_bytes == from->row_bytes &&
-		    tti_rows_crc_of(from, row, end, &a, NULL) == TT_OK &&
-		    tti_rows_crc_of(&there, 0, there.end, &b, NULL) == TT_OK && a == b;
-
-	tti_live_close(&there);
-	return same;
-}
-
-static int fill_cut(const struct tti_ring *ring, const struct tti_live *from,
-		    uint64_t row, uint64_t end, struct tt_error *err)
-{
-	const struct tti_live_make make = {
-		.dtype = from->npy.dtype,
-		.row_rank = from->npy.rank ? from->npy.rank - 1 : 0,
-		.row_shape = from->npy.shape + 1,
-		.capacity = end - row,
-		.exact = true,
-		.end = end - row,
-	};
-	char path[TTI_RING_PATH_BYTES];
-	uint64_t off = from->data_off;
-	struct tti_live header = TTI_LIVE_EMPTY;
-	struct tti_live_open args = {
-		.dirfd = ring->dirfd, .name = CUT_TMP, .path = path, .by_pread = true
-	};
-	tti_auto_fd fd =
-		tti_live_make(ring->dirfd, CUT_TMP, &make,
-			      tti_ring_path(ring, CUT_TMP, path, sizeof(path)), err);
-	int rc = fd < 0 ? fd : tti_live_open(&header, &args, err);
-
-	off = header.data_off;
-	tti_live_close(&header);
-	if (rc == TT_OK)
-		rc = copy_rows(from, row, end, fd, off, err);
-	if (rc == TT_OK && fsync(fd) < 0)
-		rc = tti_fail_sys(err, -errno, path, "fsync");
-	return rc;
-}
-
-/* Rows [row, end) under the first free name, synced. */
-static int save_rows(const struct tti_ring *ring, uint64_t name,
-		     const struct tti_live *from, uint64_t row, char cut[64],
-		     struct tt_error *err)
-{
-	int rc;
-
-	snprintf(cut, 64, "%" PRIu64 ".npy.cut", name);
-	for (unsigned i = 2; faccessat(ring->dirfd, cut, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	     i++) {
-		if (is_saved(ring, cut, from, row, from->end))
-			return TT_OK;
-		snprintf(cut, 64, "%" PRIu64 ".npy.cut-%u", name, i);
-	}
-	TTI_FAILPOINT("ring.reboot.before_save");
-	rc = fill_cut(ring, from, row, from->end, err);
-	TTI_FAILPOINT("ring.reboot.saved");
-	if (rc == TT_OK) {
-		rc = tti_rename_new(ring->dirfd, CUT_TMP, ring->dirfd, cut);
-		if (rc == TT_OK)
-			rc = tti_fsync_dir(ring->dirfd);
-		if (rc < 0)
-			tti_fail_sys(err, rc, ring->path, "keep what is cut");
-	}
-	TTI_FAILPOINT("ring.reboot.save_named");
-	if (rc < 0)
-		unlinkat(ring->dirfd, CUT_TMP, 0);
-	return rc;
-}
-
 /* Their bytes stay behind the lowered end when they cannot be copied, so a full disk does not
  * keep the feed from starting. */
 static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live *live,
@@ -164,12 +63,18 @@ static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live
 {
 	struct tti_repair *repair = &reboot->writer->repair;
 	struct tt_error why;
-	char cut[64];
+	char cut[TTI_CUT_NAME_BYTES], file_name[TTI_RING_NAME_BYTES];
+	const struct tti_cut what = { .dirfd = reboot->writer->ring.dirfd,
+				      .name = file_name,
+				      .tmp = CUT_TMP,
+				      .from = live,
+				      .row = row };
 
 	if (live->end <= row)
 		return;
 	reboot->writer->rows_cut += live->end - row;
-	if (save_rows(&reboot->writer->ring, name, live, row, cut, &why) == TT_OK)
+	tti_ring_format_name(file_name, name, false);
+	if (tti_cut_save(&what, cut, &why) == TT_OK)
 		tti_repair_add(repair,
 			       "%" PRIu64 " rows of %" PRIu64 ".npy that were not synced "
 			       "before the power loss were cut, now %s",

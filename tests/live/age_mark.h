@@ -7,12 +7,16 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/boot.h"
 #include "base/fs.h"
+#include "base/crc32c.h"
 #include "format/settings.h"
+#include "live/file_mark.h"
 
 /* The valid ones of the two marks at offset `at`: how many, -1 on an error. */
 static inline int age_marks_at(int fd, uint64_t at)
@@ -72,6 +76,34 @@ static inline int age_ring(const char *dir)
 	close(fd);
 	close(dirfd);
 	return aged;
+}
+
+/* The marks in FILE.mark. */
+static inline int age_file(const char *path)
+{
+	char name[4096];
+	int fd, aged = 0;
+
+	snprintf(name, sizeof(name), "%s.mark", path);
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	for (uint64_t i = 0; fd >= 0 && i < TTI_MARK_SLOTS; i++) {
+		struct tti_file_mark slot;
+		uint64_t at = i * TTI_SETTINGS_STRIDE;
+
+		if (tti_pread_all(fd, &slot, sizeof(slot), at) < 0 ||
+		    slot.magic != TTI_FILE_MARK_MAGIC ||
+		    tti_boot_is_zero(slot.mark.boot_id))
+			continue;
+		memset(slot.mark.boot_id, 0x5a, sizeof(slot.mark.boot_id));
+		tti_mark_seal(&slot.mark);
+		slot.crc = 0;
+		slot.crc = tti_crc32c(0, &slot, sizeof(slot));
+		if (tti_pwrite_all(fd, &slot, sizeof(slot), at) == 0)
+			aged++;
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : aged;
 }
 
 #endif

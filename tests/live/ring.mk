@@ -91,3 +91,19 @@ tests_live_test_wait_SOURCES = tests/live/test_wait.c tests/live/ring_help.h \
 	tests/lib/mp.c tests/lib/mp.h
 tests_live_test_wait_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_wait_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/test_file_mark
+TESTS += tests/live/test_file_mark
+tests_live_test_file_mark_SOURCES = tests/live/test_file_mark.c tests/live/age_mark.h \
+	tests/live/ring_help.h
+tests_live_test_file_mark_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_live_test_file_mark_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/live/crash_file_mark
+tests_live_crash_file_mark_SOURCES = tests/live/crash_file_mark.c tests/live/age_mark.h \
+	tests/live/ring_help.h
+tests_live_crash_file_mark_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_crash_file_mark_LDADD = libttfail.la $(CHECK_LIBS)
+TESTS += tests/live/crash_file_mark.t
+EXTRA_DIST += tests/live/crash_file_mark.t
+tests/live/crash_file_mark.log: tests/live/crash_file_mark$(EXEEXT)

@@ -7,9 +7,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/crc32c.h"
 #include "format/npy.h"
+#include "live/file_mark.h"
 #include "live/power/model.h"
 
 #define FEW 200 /* rows of the files that are there before; several pages */
@@ -96,13 +100,18 @@ static void prepare(void)
 static struct tt_file *open_write(const char *path)
 {
 	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
+	bool is_main = strcmp(path, "a.npy") == 0;
 	struct tt_file *opened;
 
 	opts.access = TT_WRITE;
 	opts.no_helper = power_random(2) == 0;
 	opts.sync_ms = (int64_t[]){ TT_SYNC_NONE, TT_SYNC_EACH, 1 }[power_random(3)];
 	power_step = path;
+	if (is_main && opts.sync_ms == TT_SYNC_NONE)
+		rec->proves = false;
 	GOOD(tt_file_open(&opened, path, &opts, &power_err));
+	if (is_main)
+		rec->proves = opts.sync_ms != TT_SYNC_NONE;
 	return opened;
 }
 
@@ -136,6 +145,7 @@ static void sync_now(void)
 static void reopen(void)
 {
 	tt_file_close(file);
+	rec->proves = false; /* whoever opens it without a policy takes the mark away */
 	switch (power_random(4)) {
 	case 0:
 		power_step = "trim";
@@ -371,6 +381,12 @@ static void check(void)
 	}
 	rec->made = true;
 	check_holds("a.npy", rec->synced);
+	if (rec->proves) { /* nothing is shown that was not written */
+		struct tt_file *at = open_read("a.npy");
+
+		check_counting(at, 0, (int64_t)tt_file_size(at), 0);
+		tt_file_close(at);
+	}
 	rows = settle("a.npy");
 	NEED(rows >= rec->synced && rows <= rec->attempted);
 	check_holds("a.npy", rec->synced);
@@ -385,6 +401,55 @@ static void check(void)
 	file = open_write("a.npy");
 	NEED(tt_file_repaired(file)[0] == '\0');
 	tt_file_close(file);
+}
+
+static bool is_whole(struct tti_file_mark slot)
+{
+	uint32_t crc = slot.crc;
+
+	slot.crc = 0;
+	return crc == tti_crc32c(0, &slot, sizeof(slot));
+}
+
+static void keep_slot(int fd, uint64_t at)
+{
+	struct tti_file_mark slot;
+	struct statx stx;
+	const char *path;
+
+	if (pread(fd, &slot, sizeof(slot), (off_t)at) != (ssize_t)sizeof(slot) ||
+	    slot.magic != TTI_FILE_MARK_MAGIC)
+		return;
+	path = model_made_as(slot.inode);
+	if (!path || !*path ||
+	    statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &stx) < 0)
+		return;
+	if (is_whole(slot)) { /* a torn one stays so */
+		slot.inode = stx.stx_ino;
+		slot.born_ns = (int64_t)stx.stx_btime.tv_sec * 1000000000 +
+			       stx.stx_btime.tv_nsec;
+		slot.crc = 0;
+		slot.crc = tti_crc32c(0, &slot, sizeof(slot));
+		NEED(pwrite(fd, &slot, sizeof(slot), (off_t)at) == (ssize_t)sizeof(slot));
+	}
+}
+
+void power_keep_marks(const char *dir)
+{
+	static const char *const names[] = { "a.npy.mark", "updated.npy.mark" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		keep_slot(fd, 0);
+		keep_slot(fd, TTI_SETTINGS_STRIDE);
+		close(fd);
+	}
 }
 
 const struct power_kind power_file = { "file", prepare, work, check };

@@ -672,6 +672,14 @@ static void make_dir(int dir, const char *path, const struct odds *odds)
 	free(names);
 }
 
+const char *model_made_as(uint64_t ino)
+{
+	for (int i = 0; i < inode_count; i++)
+		if (inodes[i].ino == ino && !inodes[i].is_dir)
+			return inodes[i].made_as;
+	return NULL;
+}
+
 void model_image(const char *dest)
 {
 	static const unsigned chances[] = { 0, 10, 50, 90, 100 };

@@ -36,6 +36,8 @@ void model_place(const char *name);
 
 /* Make dest, a directory that is not there yet, what might be left if the power failed now. */
 void model_image(const char *dest);
+/* Where the last image has the file of that number, "" or NULL where it has not. */
+const char *model_made_as(uint64_t ino);
 
 /* From now on every call is noted, in order, as a line "CALL NAME" or "CALL NAME TO" with the
  * last component of names; files of rings are called 1.npy, 2.npy, ... in the order in which

@@ -165,6 +165,7 @@ static void at_place(void *ctx, const char *place, unsigned times)
 	snprintf(image->place, sizeof(image->place), "%s:%u", place, times);
 	image->record = *rec;
 	model_image(in_top(path, image->dir));
+	power_keep_marks(path);
 	if (++harvest->count == harvest->wanted)
 		_exit(0);
 }

@@ -58,6 +58,9 @@ struct power_kind {
 };
 extern const struct power_kind power_ring, power_file;
 
+/* Files of an image are other inodes than those they stand for: let FILE.mark mean them. */
+void power_keep_marks(const char *dir);
+
 /* Random numbers of the worker: another stream than the model's. */
 uint64_t power_random(uint64_t n);
 

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeping FILE.mark, and going by it after a power loss. */
+#include "live/file_mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/fs.h"
+#include "base/lock.h"
+#include "base/num.h"
+#include "live/cut_rows.h"
+#include "live/file.h"
+
+#define MARK_NAME_BYTES 264
+#define FILE_BYTES (TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE)
+#define SUMMED_BYTES ((uint64_t)1 << 20) /* of the rows that are there at open */
+
+static void mark_name(char out[MARK_NAME_BYTES], const struct tti_place *place)
+{
+	snprintf(out, MARK_NAME_BYTES, "%s.mark", place->name);
+}
+
+static uint32_t slot_crc(struct tti_file_mark slot)
+{
+	slot.crc = 0;
+	return tti_crc32c(0, &slot, sizeof(slot));
+}
+
+/* What tells a file from any other, also from one that got its inode later. */
+static struct tti_file_mark identity(const struct tti_live *live)
+{
+	struct tti_file_mark slot = {
+		.magic = TTI_FILE_MARK_MAGIC,
+		.data_off = live->data_off,
+		.row_bytes = live->row_bytes,
+		.capacity = live->capacity,
+	};
+	struct statx stx;
+
+	if (statx(live->fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
+		return slot;
+	slot.inode = stx.stx_ino;
+	if (stx.stx_mask & STATX_BTIME)
+		slot.born_ns = (int64_t)stx.stx_btime.tv_sec * 1000000000 +
+			       stx.stx_btime.tv_nsec;
+	return slot;
+}
+
+static bool is_of(const struct tti_file_mark *slot, const struct tti_file_mark *me)
+{
+	return me->inode != 0 && slot->inode == me->inode &&
+	       slot->born_ns == me->born_ns && slot->data_off == me->data_off &&
+	       slot->row_bytes == me->row_bytes && slot->capacity == me->capacity;
+}
+
+/* The slot that counts for this file: 1 found, 0 none, or an error.  *last_out: the highest
+ * sequence of any slot; *is_ours: there is a whole slot, whatever file it speaks of. */
+static int pick(int fd, const struct tti_live *live, struct tti_file_mark *out,
+		uint64_t *last_out, bool *is_ours)
+{
+	const struct tti_file_mark me = identity(live);
+	uint64_t best = 0;
+
+	*last_out = 0;
+	*is_ours = false;
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
+		struct tti_file_mark slot;
+		int rc = tti_pread_all(fd, &slot, sizeof(slot), i * TTI_SETTINGS_STRIDE);
+
+		if (rc < 0)
+			return rc == -ENODATA ? 0 : rc;
+		if (slot.magic != TTI_FILE_MARK_MAGIC || slot.crc != slot_crc(slot) ||
+		    slot.mark.from > slot.mark.end)
+			continue;
+		*is_ours = true;
+		*last_out = tti_max_u64(*last_out, slot.mark.sequence);
+		if (!is_of(&slot, &me) || slot.mark.sequence <= best)
+			continue;
+		best = slot.mark.sequence;
+		*out = slot;
+	}
+	return best != 0;
+}
+
+static int open_mark(const struct tti_place *place, int flags)
+{
+	char name[MARK_NAME_BYTES];
+
+	mark_name(name, place);
+	return tti_open_regular(place->dirfd, name, flags | O_NOFOLLOW, name, NULL);
+}
+
+/* ---- storing ---- */
+
+static int store(const struct tt_file *file, struct tti_file_marker *marker,
+		 const struct tti_live *live, const struct tti_mark *mark,
+		 struct tt_error *err)
+{
+	struct tti_file_mark slot = identity(live);
+	int rc;
+
+	slot.mark = *mark;
+	slot.mark.sequence = marker->sequence + 1;
+	tti_mark_seal(&slot.mark);
+	slot.crc = slot_crc(slot);
+	TTI_FAILPOINT("file.mark.before_store");
+	rc = tti_pwrite_all(marker->fd, &slot, sizeof(slot),
+			    slot.mark.sequence % TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE);
+	TTI_FAILPOINT("file.mark.stored");
+	if (rc == TT_OK && fdatasync(marker->fd) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return tti_fail_sys(err, rc, file->place.path, "store its mark");
+	marker->sequence = slot.mark.sequence;
+	return TT_OK;
+}
+
+/* An empty FILE.mark, whole and on disk.  -EEXIST never: another's file of that name is
+ * refused before. */
+static int make(struct tt_file *file, struct tt_error *err)
+{
+	static const uint8_t zero[FILE_BYTES];
+	char name[MARK_NAME_BYTES], tmp[MARK_NAME_BYTES + 8];
+	tti_auto_fd dir =
+		openat(file->place.dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc;
+
+	mark_name(name, &file->place);
+	snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
+	if (dir < 0)
+		return -errno;
+	if (unlinkat(dir, tmp, 0) < 0 && errno != ENOENT)
+		return -errno;
+	rc = tti_fs_put(dir, tmp, name, zero, sizeof(zero), 0644, false, err);
+	TTI_FAILPOINT("file.mark.made");
+	return rc;
+}
+
+static int open_to_store(struct tt_file *file, struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	struct tti_file_mark slot;
+	bool is_ours;
+	uint64_t last;
+	struct stat st;
+	int rc;
+
+	marker->fd = open_mark(&file->place, O_RDWR);
+	if (marker->fd == -ENOENT) {
+		rc = make(file, err);
+		if (rc < 0)
+			return rc;
+		marker->fd = open_mark(&file->place, O_RDWR);
+	}
+	if (marker->fd < 0)
+		return marker->fd;
+	rc = pick(marker->fd, &file->live, &slot, &last, &is_ours);
+	if (rc == 0 && !is_ours &&
+	    (fstat(marker->fd, &st) < 0 || st.st_size != FILE_BYTES))
+		return tti_fail(err, TT_E_FORMAT,
+				"%s.mark: is no mark of ours: move it away, or write "
+				"without syncs",
+				file->place.path);
+	marker->sequence = last;
+	return rc < 0 ? rc : TT_OK;
+}
+
+static int begin(struct tt_file *file, struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	struct tt_error why = { TT_OK, "" };
+	int rc = tti_boot_id(marker->boot_id);
+
+	if (rc < 0)
+		return 0; /* no marks: see tti_boot_id() */
+	rc = open_to_store(file, &why);
+	if (rc == TT_OK) {
+		uint64_t end = file->live.end,
+			 most = tti_max_u64(SUMMED_BYTES / file->live.row_bytes, 1),
+			 from = end - tti_min_u64(end, most);
+
+		marker->rows = (struct tti_rows_crc){ .from = from, .end = from };
+		return 1;
+	}
+	if (marker->fd >= 0)
+		tti_close_fd(&marker->fd);
+	marker->fd = -1;
+	if (rc == -EACCES || rc == -EPERM || rc == -EROFS || rc == -ENAMETOOLONG)
+		return 0; /* a directory that it may not write */
+	return why.text[0] ? tti_fail(err, rc, "%s", why.text)
+			   : tti_fail_sys(err, rc, file->place.path, "its mark");
+}
+
+/* The caller holds the marker's lock. */
+static int put(struct tt_file *file, uint64_t end, bool closed, struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	struct tti_mark mark = { .end = end, .update_timestamp = marker->stamp };
+	int rc;
+
+	if (marker->restart > marker->rows.from ||
+	    !tti_stamp_is_ours(mark.update_timestamp)) {
+		uint64_t from =
+			tti_min_u64(tti_max_u64(marker->restart, marker->rows.end), end);
+
+		marker->rows = (struct tti_rows_crc){ .from = from, .end = from };
+	}
+	rc = tti_rows_crc_extend(&marker->rows, &file->live, end, err);
+	if (rc < 0)
+		return rc;
+	mark.from = marker->rows.from;
+	mark.rows_crc = marker->rows.crc;
+	if (!closed)
+		memcpy(mark.boot_id, marker->boot_id, sizeof(mark.boot_id));
+	return store(file, marker, &file->live, &mark, err);
+}
+
+void tti_file_mark_before(struct tt_file *file)
+{
+	uint64_t stamp = 0;
+
+	tti_live_load_stamp(&file->live, &stamp);
+	pthread_mutex_lock(&file->marker.lock);
+	file->marker.stamp = stamp;
+	pthread_mutex_unlock(&file->marker.lock);
+}
+
+int tti_file_mark(struct tt_file *file, uint64_t end, struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	int rc = TT_OK;
+
+	if (!file->appendable || file->live.tail_words != 5)
+		return TT_OK;
+	pthread_mutex_lock(&marker->lock);
+	if (marker->fd < 0)
+		rc = begin(file, err);
+	if (rc >= 0 && marker->fd >= 0 && !marker->moving)
+		rc = put(file, end, false, err);
+	pthread_mutex_unlock(&marker->lock);
+	return rc < 0 ? rc : TT_OK;
+}
+
+int tti_file_mark_changing(struct tt_file *file, uint64_t row, struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	struct tti_mark mark = { 0 };
+	int rc = TT_OK;
+
+	pthread_mutex_lock(&marker->lock);
+	if (marker->fd >= 0 && row < marker->rows.end &&
+	    marker->rows.from < marker->rows.end) {
+		mark.from = mark.end = marker->rows.end;
+		marker->rows = (struct tti_rows_crc){ .from = mark.end, .end = mark.end };
+		memcpy(mark.boot_id, marker->boot_id, sizeof(mark.boot_id));
+		mark.update_timestamp = marker->stamp;
+		rc = store(file, marker, &file->live, &mark, err);
+	}
+	marker->restart = file->live.end;
+	pthread_mutex_unlock(&marker->lock);
+	return rc;
+}
+
+int tti_file_mark_copy(struct tt_file *file, const struct tti_live *copy,
+		       struct tt_error *err)
+{
+	struct tti_file_marker *marker = &file->marker;
+	struct tti_mark mark = { .from = copy->end, .end = copy->end };
+	int rc = TT_OK;
+
+	pthread_mutex_lock(&marker->lock);
+	if (marker->fd >= 0) {
+		memcpy(mark.boot_id, marker->boot_id, sizeof(mark.boot_id));
+		marker->rows =
+			(struct tti_rows_crc){ .from = mark.from, .end = mark.end };
+		marker->restart = 0;
+		marker->moving = true;
+		rc = tti_live_load_stamp(copy, &mark.update_timestamp);
+		marker->stamp = mark.update_timestamp;
+		if (rc == TT_OK)
+			rc = store(file, marker, copy, &mark, err);
+	}
+	TTI_FAILPOINT("file.mark.copy_marked");
+	pthread_mutex_unlock(&marker->lock);
+	return rc;
+}
+
+void tti_file_mark_moved(struct tt_file *file)
+{
+	pthread_mutex_lock(&file->marker.lock);
+	file->marker.moving = false;
+	pthread_mutex_unlock(&file->marker.lock);
+}
+
+void tti_file_marker_init(struct tti_file_marker *marker)
+{
+	*marker = (struct tti_file_marker){ .fd = -1 };
+	pthread_mutex_init(&marker->lock, NULL);
+}
+
+void tti_file_mark_close(struct tt_file *file)
+{
+	struct tti_file_marker *marker = &file->marker;
+
+	if (marker->fd >= 0 && file->live.fd >= 0 && !file->lost) {
+		tti_file_mark_before(file);
+		if (fdatasync(file->live.fd) == 0)
+			put(file, file->live.end, true, NULL);
+	}
+	if (marker->fd >= 0)
+		tti_close_fd(&marker->fd);
+	pthread_mutex_destroy(&marker->lock);
+}
+
+/* ---- after a power loss ---- */
+
+/* The mark of another boot, and what it says of the file is true: rows behind it are not
+ * proven.  Another's content under the same inode fails here, and is let alone. */
+static bool is_waiting(const struct tti_live *live, const struct tti_file_mark *slot)
+{
+	const struct tti_mark *mark = &slot->mark;
+	uint64_t stamp = 0;
+	uint32_t crc = 0;
+
+	if (tti_mark_age(mark) != TTI_MARK_OLD || mark->end > live->capacity ||
+	    tti_live_load_stamp(live, &stamp) < 0 || !tti_stamp_is_ours(stamp) ||
+	    stamp < (mark->update_timestamp & ~TTI_STAMP_MASK))
+		return false;
+	return mark->from == mark->end ||
+	       (tti_rows_crc_of(live, mark->from, mark->end, &crc, NULL) == TT_OK &&
+		crc == mark->rows_crc);
+}
+
+static bool load(const struct tt_file *file, struct tti_file_mark *slot)
+{
+	tti_auto_fd fd = open_mark(&file->place, O_RDONLY);
+	bool is_ours;
+	uint64_t last;
+
+	return fd >= 0 && pick(fd, &file->live, slot, &last, &is_ours) == 1;
+}
+
+void tti_file_mark_limit(struct tt_file *file)
+{
+	struct tti_file_mark slot;
+
+	file->live.shown = UINT64_MAX;
+	if (file->place.in_ring || file->live.tail_words != 5 || !load(file, &slot) ||
+	    !is_waiting(&file->live, &slot))
+		return;
+	file->marker.sequence = slot.mark.sequence;
+	file->live.shown = slot.mark.end;
+	file->live.end = tti_min_u64(file->live.end, file->live.shown);
+}
+
+/* The mark is another one, or none, once a writer has cut what is behind it; npyt, which knows
+ * no marks, leaves its stamp. */
+void tti_file_mark_look(const struct tt_file *file)
+{
+	struct tti_file_mark slot;
+	uint64_t stamp = 0;
+
+	if (load(file, &slot) && slot.mark.sequence == file->marker.sequence &&
+	    tti_live_load_stamp(&file->live, &stamp) == TT_OK && tti_stamp_is_ours(stamp))
+		return;
+	/* only a reader's own handle is ever limited, and none of those is constant */
+	tti_file_mark_limit((struct tt_file *)(uintptr_t)file);
+}
+
+static void say(struct tti_live *live, const char *fmt, ...) TTI_PRINTF(2, 3);
+static void say(struct tti_live *live, const char *fmt, ...)
+{
+	size_t len = strlen(live->repaired);
+	va_list ap;
+
+	if (len > 0 && len + 3 < sizeof(live->repaired))
+		len += (size_t)snprintf(live->repaired + len,
+					sizeof(live->repaired) - len, "; ");
+	va_start(ap, fmt);
+	vsnprintf(live->repaired + len, sizeof(live->repaired) - len, fmt, ap);
+	va_end(ap);
+}
+
+static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+	char name[TTI_CUT_NAME_BYTES], tmp[MARK_NAME_BYTES + 16];
+	const struct tti_cut what = { .dirfd = file->place.dirfd,
+				      .name = file->place.name,
+				      .tmp = tmp,
+				      .from = live,
+				      .row = row };
+	uint64_t start, count;
+	struct tt_error why;
+	int rc = tti_live_bounds(live, &start, &live->end, err);
+
+	if (rc < 0 || live->end <= row)
+		return rc;
+	count = live->end - row;
+	snprintf(tmp, sizeof(tmp), ".%s.cut.tmp", file->place.name);
+	if (tti_cut_save(&what, name, &why) == TT_OK)
+		say(live,
+		    "%" PRIu64 " rows that were not synced before the power loss were "
+		    "cut, now %s",
+		    count, name);
+	else
+		say(live,
+		    "%" PRIu64 " rows that were not synced before the power loss were "
+		    "cut, and stay behind its end",
+		    count);
+	TTI_FAILPOINT("file.mark.saved");
+	if (start > row)
+		rc = tti_live_put_word(live, 0, row);
+	if (rc == TT_OK)
+		rc = tti_live_publish(live, row);
+	if (rc == TT_OK && fdatasync(live->fd) < 0)
+		rc = -errno;
+	TTI_FAILPOINT("file.mark.lowered");
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "lower its end") : TT_OK;
+}
+
+/* The tail fell behind what was synced; the checksum has proved the rows. */
+static int raise_end(struct tt_file *file, const struct tti_mark *mark,
+		     struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+	int rc;
+
+	if (mark->from > live->end)
+		return TT_OK;
+	rc = tti_live_publish(live, mark->end);
+	if (rc == TT_OK && fdatasync(live->fd) < 0)
+		rc = -errno;
+	say(live, "its end was behind its mark and was set to %" PRIu64, mark->end);
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "raise its end") : TT_OK;
+}
+
+static int recover(struct tt_file *file, const struct tti_file_mark *slot,
+		   struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+
+	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
+		return TT_OK;
+	if (!is_waiting(live, slot)) {
+		say(live, "unproven after a reboot: not the rows that were synced");
+		return TT_OK;
+	}
+	return slot->mark.end > live->end ? raise_end(file, &slot->mark, err)
+					  : cut(file, slot->mark.end, err);
+}
+
+/* Gone, or, where nothing can be removed, without a word. */
+static int withdraw(struct tt_file *file, int fd, struct tt_error *err)
+{
+	static const uint8_t zero[FILE_BYTES];
+	char name[MARK_NAME_BYTES];
+	int rc = TT_OK;
+
+	mark_name(name, &file->place);
+	TTI_FAILPOINT("file.mark.before_remove");
+	if (unlinkat(file->place.dirfd, name, 0) == 0)
+		return tti_place_sync(&file->place, err);
+	rc = tti_pwrite_all(fd, zero, sizeof(zero), 0);
+	if (rc == TT_OK && fdatasync(fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail(err, rc,
+				 "%s.mark: can neither be removed nor changed, and would "
+				 "be wrong after a write: %s",
+				 file->place.path, tt_strerror(rc))
+		      : TT_OK;
+}
+
+int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
+{
+	tti_auto_fd fd = open_mark(&file->place, O_RDWR);
+	struct tti_file_mark slot;
+	bool is_ours = false;
+	uint64_t last;
+	int rc = TT_OK;
+
+	if (fd == -EACCES || fd == -EROFS)
+		fd = open_mark(&file->place, O_RDONLY);
+	if (fd == -EACCES) /* what it says would be wrong after a write */
+		return tti_fail(err, fd,
+				"%s.mark: may not be read: who may write to a file that "
+				"is synced must be able to read its mark",
+				file->place.path);
+	if (fd >= 0) {
+		rc = pick(fd, &file->live, &slot, &last, &is_ours);
+		if (rc < 0)
+			return tti_fail_sys(err, rc, file->place.path, "read its mark");
+		if (rc == 1)
+			rc = recover(file, &slot, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (keep && file->live.tail_words == 5) {
+		tti_live_stamp(&file->live); /* ours, whoever wrote before */
+		tti_file_mark_before(file);
+		if (fdatasync(file->live.fd) < 0)
+			return tti_fail_sys(err, -errno, file->place.path, "fdatasync");
+		rc = tti_file_mark(file, file->live.end, err);
+		if (rc < 0 || file->marker.fd >= 0)
+			return rc;
+	}
+	return is_ours ? withdraw(file, fd, err) : TT_OK;
+}
+
+/* ---- names ---- */
+
+void tti_file_mark_rename(const struct tti_place *from, const struct tti_place *to)
+{
+	char old[MARK_NAME_BYTES], name[MARK_NAME_BYTES];
+
+	mark_name(old, from);
+	mark_name(name, to);
+	tti_file_mark_remove(to); /* of a file that is gone */
+	tti_rename_new(from->dirfd, old, to->dirfd, name);
+}
+
+void tti_file_mark_remove(const struct tti_place *place)
+{
+	char name[MARK_NAME_BYTES];
+	tti_auto_fd fd = open_mark(place, O_RDONLY);
+	uint64_t magic = 0;
+
+	mark_name(name, place);
+	for (unsigned i = 0; fd >= 0 && i < TTI_MARK_SLOTS; i++)
+		if (tti_pread_all(fd, &magic, 8, i * TTI_SETTINGS_STRIDE) == TT_OK &&
+		    magic == TTI_FILE_MARK_MAGIC)
+			unlinkat(place->dirfd, name, 0);
+}
