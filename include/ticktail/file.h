@@ -139,8 +139,9 @@ TT_API uint64_t tt_file_size(const struct tt_file *file);
 TT_API uint64_t tt_file_room(const struct tt_file *file);
 
 /* Append all count rows, or none: TT_E_FULL.  Hot path: a copy, a store and a look at one word:
- * no lock, no allocation, no clock, no system call, but with wake or sync each and without
- * helper.  A code of a failed sync each: the rows are in, but may not be on disk. */
+ * no lock, no allocation, no clock, no system call, but with wake or sync each, and without
+ * helper unless it wakes and syncs never.  A code of a failed sync each: the rows are in, but
+ * may not be on disk. */
 TT_API int tt_file_append(struct tt_file *file, const void *rows, uint64_t count);
 
 /* Room for count rows in the file itself, to be filled by the caller; NULL when they do not
@@ -152,8 +153,8 @@ TT_API int tt_file_publish(struct tt_file *file, uint64_t count);
 /* Overwrite published rows [index, index + count); bumps update_timestamp. */
 TT_API int tt_file_update(struct tt_file *file, uint64_t index, const void *rows,
 			  uint64_t count, struct tt_error *err);
-/* fdatasync.  Also an error that a timed one met since, and again from then on: what the kernel
- * could not write it does not try again. */
+/* fdatasync; TT_E_MISUSE on a handle for reading.  Also an error that a timed one met since, and
+ * again from then on: what the kernel could not write it does not try again. */
 TT_API int tt_file_sync(struct tt_file *file, struct tt_error *err);
 
 /* Views of published rows.  Counts are cut to what there is; TT_E_RANGE when index lies past

@@ -28,11 +28,11 @@ static inline void *tti_steal_ptr(void *p)
 	return taken;
 }
 
-/* Zeroed memory that begins at a cache line; free() takes it. */
+/* Zeroed memory that begins at a pair of cache lines; free() takes it. */
 static inline void *tti_calloc_lines(size_t bytes)
 {
-	size_t rounded = (bytes + 63) / 64 * 64;
-	void *memory = aligned_alloc(64, rounded);
+	size_t rounded = (bytes + 127) / 128 * 128;
+	void *memory = aligned_alloc(128, rounded);
 
 	return memory ? memset(memory, 0, rounded) : NULL;
 }

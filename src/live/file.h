@@ -50,6 +50,12 @@ struct tt_file {
 
 int tti_file_init_duty(struct tt_file *file);
 void tti_file_join(struct tt_file *file);
+/* Nobody helps, and nothing but the stamp is to be done: appends need not look at each row. */
+static inline bool tti_file_is_alone(const struct tt_file *file)
+{
+	return file->no_helper && file->wake_us == TT_WAKE_NEVER &&
+	       file->sync_ms == TT_SYNC_NONE && file->live.tail;
+}
 /* Before the handle goes on with another file, or is closed; the next append joins again. */
 void tti_file_leave(struct tt_file *file);
 /* fdatasync with the work mutex held. */

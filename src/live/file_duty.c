@@ -95,6 +95,8 @@ void tti_file_join(struct tt_file *file)
 {
 	struct tti_crew_opts opts = file->crew_opts;
 
+	if (tti_file_is_alone(file))
+		return;
 	file->seen_end = file->live.end;
 	atomic_store_explicit(&file->synced_end, file->live.end, memory_order_relaxed);
 	opts.period_ns =

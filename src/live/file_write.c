@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/num.h"
 #include "live/futex.h"
 
-#define STAMP_EVERY 64 /* publishes, without a helper: no clock call a row */
+#define STAMP_EVERY 64 /* publishes, or rows, without a helper: no clock call a row */
 
 /* The first append lets the threads in. */
 static void begin(struct tt_file *file)
@@ -22,10 +23,17 @@ static void begin(struct tt_file *file)
 	file->begun = true;
 }
 
-/* Opens the quick path, but for a tail that takes a system call. */
-static void set_limit(struct tti_live *live)
+/* Opens the quick path, but for a tail that takes a system call.  With nobody else to do it the
+ * stamp is brought up to the clock where the path ends. */
+static void set_limit(struct tt_file *file)
 {
+	struct tti_live *live = &file->live;
+
 	live->limit = live->tail ? live->capacity : live->end;
+	if (!tti_file_is_alone(file))
+		return;
+	tti_live_stamp(live);
+	live->limit = tti_min_u64(live->limit, live->end + STAMP_EVERY);
 }
 
 /* ---- After a publish ---- */
@@ -82,20 +90,37 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_file *file,
 		return TT_OK;
 	begin(file);
 	rc = tti_live_append(&file->live, rows, count);
-	set_limit(&file->live);
+	set_limit(file);
 	return rc == TT_OK ? published(file) : rc;
 }
 
-int tt_file_append(struct tt_file *file, const void *rows, uint64_t count)
+/* What is not one row of a common size, with room for it. */
+__attribute__((noinline)) static int append_other(struct tt_file *file, const void *rows,
+						  uint64_t count)
 {
 	struct tti_live *live = &file->live;
 
 	if (TTI_UNLIKELY(count - 1 >= live->limit - live->end)) /* 0 as well */
 		return append_slowly(file, rows, count);
 	TTI_FAILPOINT("file.append.before_rows");
-	tti_live_put(live, rows, count);
+	tti_live_copy_many(live, live->at, rows, count);
 	TTI_FAILPOINT("file.append.before_publish");
 	tti_live_advance(live, count);
+	TTI_FAILPOINT("file.append.after_publish");
+	return published(file);
+}
+
+int tt_file_append(struct tt_file *file, const void *rows, uint64_t count)
+{
+	struct tti_live *live = &file->live;
+
+	if (TTI_UNLIKELY(count != 1 || live->end >= live->limit))
+		return append_other(file, rows, count);
+	TTI_FAILPOINT("file.append.before_rows");
+	if (!tti_live_put_one(live, rows))
+		return append_other(file, rows, count);
+	TTI_FAILPOINT("file.append.before_publish");
+	tti_live_advance_one(live);
 	TTI_FAILPOINT("file.append.after_publish");
 	return published(file);
 }
@@ -127,11 +152,11 @@ __attribute__((noinline, cold)) static int publish_slowly(struct tt_file *file,
 		tti_live_clear_padding(live, live->at, count);
 	TTI_FAILPOINT("file.publish.before");
 	rc = tti_live_publish(live, live->end + count);
-	set_limit(live);
+	set_limit(file);
 	return rc == TT_OK ? published(file) : rc;
 }
 
-int tt_file_publish(struct tt_file *file, uint64_t count)
+__attribute__((noinline)) static int publish_other(struct tt_file *file, uint64_t count)
 {
 	struct tti_live *live = &file->live;
 
@@ -141,6 +166,18 @@ int tt_file_publish(struct tt_file *file, uint64_t count)
 		tti_live_clear_padding(live, live->at, count);
 	TTI_FAILPOINT("file.publish.before");
 	tti_live_advance(live, count);
+	return published(file);
+}
+
+int tt_file_publish(struct tt_file *file, uint64_t count)
+{
+	struct tti_live *live = &file->live;
+
+	if (TTI_UNLIKELY(count != 1 || live->end >= live->limit ||
+			 !tti_live_clear_one(live)))
+		return publish_other(file, count);
+	TTI_FAILPOINT("file.publish.before");
+	tti_live_advance_one(live);
 	return published(file);
 }
 
@@ -211,6 +248,9 @@ int tt_file_sync(struct tt_file *file, struct tt_error *err)
 {
 	int rc;
 
+	if (!file->live.writable)
+		return tti_fail(err, TT_E_MISUSE, "%s: opened for reading only",
+				file->place.path);
 	pthread_mutex_lock(&file->duty.work_mutex);
 	rc = tti_file_sync_held(file, err);
 	pthread_mutex_unlock(&file->duty.work_mutex);

@@ -31,14 +31,15 @@ struct tti_live {
 	uint64_t row_bytes;
 	tti_word *tail;		 /* in the mapping; NULL without one, or misaligned */
 	unsigned char row_class; /* enum tti_row_class */
-	bool masked;		 /* rows have padding to be zeroed, and mask serves */
+	bool masked;		 /* rows have padding to be zeroed, and a mask serves */
 	bool aligned; /* end is 8-byte aligned: it can be published by a store */
 	bool writable;
 	bool has_padding;	     /* append has padding bytes to zero */
 	uint32_t tail_words;	     /* 5, 4; 0: a plain .npy file */
 	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
+	unsigned char gap_class;     /* enum tti_gap_class, of what is to be zeroed */
 	_Alignas(16) unsigned char mask
-		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding */
+		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding to be zeroed */
 
 	int fd; /* owned */
 	struct tti_npy npy;
@@ -119,6 +120,17 @@ static inline void tti_live_advance(struct tti_live *live, uint64_t count)
 	live->at += count * live->row_bytes;
 }
 
+/* The same for one row: no multiplication. */
+static inline void tti_live_advance_one(struct tti_live *live)
+{
+	uint64_t end = live->end + 1;
+	unsigned char *at = live->at + live->row_bytes;
+
+	tti_end_publish(live->tail, end);
+	live->end = end;
+	live->at = at;
+}
+
 /* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
  * latter case. */
 static inline int tti_live_publish(struct tti_live *live, uint64_t end)
@@ -136,54 +148,55 @@ static inline int tti_live_publish(struct tti_live *live, uint64_t end)
 	return TT_OK;
 }
 
-/* Zero the padding bytes of count rows: the one short gap that most padded rows have here,
- * anything else there. */
+/* Zero the padding bytes of count rows, whatever gaps they have. */
 void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count);
 
-static inline void tti_zero_short(unsigned char *at, size_t n)
-{
-	if (n >= 4) { /* two stores that overlap */
-		memset(at, 0, 4);
-		memset(at + n - 4, 0, 4);
-	} else {
-		at[0] = 0;
-		at[n / 2] = 0;
-		at[n - 1] = 0;
-	}
-}
+/* The same of few rows: with the one short gap that most padded rows have, here. */
+void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count);
 
-static inline void tti_live_clear_padding(const struct tti_live *live, void *rows,
-					  uint64_t count)
-{
-	unsigned char *at = (unsigned char *)rows + live->gap_off;
+/* What a publish has to zero in a row that was filled in place. */
+enum tti_gap_class {
+	TTI_GAP_NONE,
+	TTI_GAP_TO8, /* one gap of 4 to 8 bytes */
+	TTI_GAP_ANY,
+};
 
-	if (live->gap_bytes == 0)
-		tti_live_clear_gaps(live, rows, count);
-	else
-		for (uint64_t i = 0; i < count; i++, at += live->row_bytes)
-			tti_zero_short(at, live->gap_bytes);
+/* Zero the padding of one row at live->at; false, and nothing done, for TTI_GAP_ANY.  Two stores
+ * that overlap, and no load: it would wait for the narrower stores that just filled the row. */
+TTI_INLINE bool tti_live_clear_one(const struct tti_live *live)
+{
+	unsigned char *at = live->at + live->gap_off;
+
+	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_TO8))
+		return live->gap_class == TTI_GAP_NONE;
+	memset(at, 0, 4);
+	memset(at + live->gap_bytes - 4, 0, 4);
+	return true;
 }
 
 /* Many rows, or rows of a size that no class has. */
 void tti_live_copy_many(const struct tti_live *live, unsigned char *to, const void *rows,
 			uint64_t count);
 
-/* Copy count rows to where the next row goes, padding zeroed as chosen. */
-static inline void tti_live_put(const struct tti_live *live, const void *rows,
-				uint64_t count)
+/* One row to where the next row goes; false, and nothing done, for TTI_ROW_ANY.  Without padding
+ * to be zeroed the mask is all ones. */
+TTI_INLINE bool tti_live_put_one(const struct tti_live *live, const void *row)
 {
-	const unsigned char *mask = live->masked ? live->mask : NULL;
 	size_t n = live->row_bytes;
 
-	if (TTI_UNLIKELY(count != 1 || live->row_class == TTI_ROW_ANY))
-		tti_live_copy_many(live, live->at, rows, count);
-	else if (live->row_class == TTI_ROW_TO32)
-		tti_row_to32(live->at, rows, n, mask);
+	if (TTI_LIKELY(live->row_class == TTI_ROW_TO32))
+		tti_row_to32(live->at, row, n, live->mask);
 	else if (live->row_class == TTI_ROW_TO64)
-		tti_row_to64(live->at, rows, n, mask);
+		tti_row_to64(live->at, row, n, live->mask);
+	else if (live->row_class == TTI_ROW_TO16)
+		tti_row_to16(live->at, row, n, live->mask);
 	else
-		tti_row_to16(live->at, rows, n, mask);
+		return false;
+	return true;
 }
+
+/* Copy count rows to where the next row goes, padding zeroed as chosen. */
+void tti_live_put(const struct tti_live *live, const void *rows, uint64_t count);
 
 /* Copy count rows behind end and publish; TT_E_FULL leaves everything as it was.  Wakes
  * nobody. */

@@ -40,14 +40,14 @@ void tti_writer_count_rows(struct tt_ring_writer *writer, int64_t wall_ns)
 {
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
 	uint64_t rows = file->before + tti_wfile_end(file),
-		 turn = LOAD(writer->duty.turn);
+		 turn = LOAD(writer->duty.turn) & ~UINT64_C(3);
 	struct tti_counters *counters = tti_writer_counters(writer);
 
 	if (rows != writer->seen_rows) {
 		uint64_t more = rows - writer->seen_rows;
 
 		tti_count_appended(counters, more, more * writer->row_bytes,
-				   turn / 2 - writer->seen_turn / 2);
+				   (turn - writer->seen_turn) / TTI_TURN_STEP);
 		tti_count_last_write(counters, wall_ns);
 	}
 	writer->seen_rows = rows;
@@ -125,7 +125,7 @@ static bool is_still(const struct tti_duty *duty)
 	const struct tt_ring_writer *writer = writer_of(duty);
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
 
-	return (LOAD(duty->turn) % 2 == 0 || LOAD(writer->reserved) > 0) &&
+	return (LOAD(duty->turn) & 3) != TTI_TURN_WORKING &&
 	       file->name == writer->seen_name && tti_wfile_end(file) == writer->seen_end;
 }
 
@@ -238,6 +238,8 @@ void tti_writer_join(struct tt_ring_writer *writer)
 	writer->seen_end = tti_wfile_end(file);
 	opts.period_ns =
 		(writer->wake_us > 0 ? writer->wake_us : DEFAULT_LOOK_US) * INT64_C(1000);
+	if (tti_writer_is_alone(writer))
+		return;
 	if (writer->no_helper || tti_crew_join(&writer->duty, &opts) < 0 ||
 	    writer->wake_us == TT_WAKE_EACH || writer->sync_ms == TT_SYNC_EACH)
 		tti_attend(&writer->duty, TTI_ATTEND_ALWAYS);

@@ -132,15 +132,17 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 /* A quick path past this many rows looks again whether anything was asked for: what a pulse
  * without a processor costs is bounded by rows. */
 #define CHECK_ROWS 4096
+#define CHECK_ROWS_ALONE 64 /* the same where no pulse is */
 
 void tti_writer_set_limit(struct tt_ring_writer *writer)
 {
 	struct tti_live *live = &tti_writer_file(writer)->live;
+	uint64_t rows = tti_writer_is_alone(writer) ? CHECK_ROWS_ALONE : CHECK_ROWS;
 
 	/* the first row of a file has its hour noted; a tail without a mapping is written */
 	live->limit = live->end == 0 || !live->tail
 			      ? live->end
-			      : tti_min_u64(live->capacity, live->end + CHECK_ROWS);
+			      : tti_min_u64(live->capacity, live->end + rows);
 }
 
 /* Names only grow, whatever the clock does. */
@@ -227,7 +229,6 @@ static void switch_files(struct roll *roll)
 
 	roll->to->before = from->before + from->live.end;
 	atomic_store_explicit(&writer->file, roll->to, memory_order_release);
-	atomic_store_explicit(&writer->reserved, 0, memory_order_relaxed);
 	set_roll_due(writer, INT64_MAX);
 	tti_writer_set_limit(writer);
 	from->older = atomic_load_explicit(&writer->finished, memory_order_relaxed);

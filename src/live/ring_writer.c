@@ -18,27 +18,25 @@ static inline struct tti_live *live_of(const struct tt_ring_writer *writer)
 
 /* ---- Turns ---- */
 
-static void promise(struct tt_ring_writer *writer, uint64_t rows)
-{
-	atomic_store_explicit(&writer->reserved, rows, memory_order_relaxed);
-}
-
 static uint64_t promised(const struct tt_ring_writer *writer)
 {
-	return atomic_load_explicit(&writer->reserved, memory_order_relaxed);
+	return tti_turn_is_reserved(&writer->duty) ? writer->duty.reserved : 0;
 }
 
-/* A look at, or a change of, the writer that is no append. */
+/* A look at, or a change of, the writer that is no append.  What a reserve promised holds. */
 static void enter(struct tt_ring_writer *writer)
 {
-	if (tti_turn_begin(&writer->duty) & TTI_ATTEND_CLAIMED)
+	uint64_t turn = tti_turn(&writer->duty);
+	uint64_t doing =
+		tti_turn_is_reserved(&writer->duty) ? turn & 3 : TTI_TURN_WORKING;
+
+	if (tti_turn_open(&writer->duty, turn, doing) & TTI_ATTEND_CLAIMED)
 		tti_turn_wait(&writer->duty);
 }
 
-/* What a reserve promised holds until its publish. */
 static void leave(struct tt_ring_writer *writer)
 {
-	if (promised(writer) == 0)
+	if (!tti_turn_is_reserved(&writer->duty))
 		tti_turn_cancel(&writer->duty);
 }
 
@@ -118,7 +116,8 @@ static bool is_roll_due(const struct tt_ring_writer *writer)
 
 /* ---- The path of an append that has something to look at ---- */
 
-/* Returns the flags that were raised; the writer is ours. */
+/* Returns the flags that were raised; the writer is ours.  Who sees TTI_ATTEND_ASLEEP wakes the
+ * pulse when the rows are published. */
 static uint32_t attend(struct tt_ring_writer *writer)
 {
 	uint32_t flags =
@@ -129,8 +128,6 @@ static uint32_t attend(struct tt_ring_writer *writer)
 	if (flags & ~(TTI_ATTEND_CLAIMED | TTI_ATTEND_ALWAYS))
 		tti_attended(&writer->duty,
 			     TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP | TTI_ATTEND_ROLL);
-	if (flags & TTI_ATTEND_ASLEEP)
-		tti_pulse_wake();
 	return flags;
 }
 
@@ -173,7 +170,8 @@ static int help_oneself(struct tt_ring_writer *writer, uint64_t count,
 {
 	int64_t since;
 
-	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY) {
+	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY ||
+	    tti_writer_is_alone(writer)) {
 		tti_live_stamp(live_of(writer));
 		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	}
@@ -261,24 +259,28 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_ring_writer *
 		tti_count_took(tti_writer_counters(writer), TTI_HIST_APPEND,
 			       tti_clock_monotonic_ns() - before);
 	tti_turn_end(&writer->duty);
+	if (flags & TTI_ATTEND_ASLEEP)
+		tti_pulse_wake();
 	if (done_out)
 		*done_out = done;
 	return rc;
 }
 
-int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
-		   uint64_t *done_out, struct tt_error *err)
+/* What is not one row of a common size, with room for it and nothing to attend to. */
+__attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
+						  const void *rows, uint64_t count,
+						  uint64_t *done_out,
+						  struct tt_error *err)
 {
-	struct tti_live *live;
-	uint32_t flags;
+	uint32_t flags =
+		tti_attention(&writer->duty); /* a claim that ended may have rolled */
+	struct tti_live *live = live_of(writer);
 
-	promise(writer, 0);
-	flags = tti_turn_begin(&writer->duty);
-	live = live_of(writer);
-	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
+	if (TTI_UNLIKELY(flags != 0 ||
+			 count - 1 >= live->limit - live->end)) /* 0 as well */
 		return append_slowly(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.quick");
-	tti_live_put(live, rows, count);
+	tti_live_copy_many(live, live->at, rows, count);
 	TTI_FAILPOINT("ring.append.put");
 	tti_live_advance(live, count);
 	tti_turn_end(&writer->duty);
@@ -287,26 +289,50 @@ int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t cou
 	return TT_OK;
 }
 
+int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
+		   uint64_t *done_out, struct tt_error *err)
+{
+	uint64_t turn = tti_turn(&writer->duty);
+	uint32_t flags = tti_turn_open(&writer->duty, turn, TTI_TURN_WORKING);
+	struct tti_live *live = live_of(writer);
+
+	if (TTI_UNLIKELY(flags != 0 || count != 1 || live->end >= live->limit))
+		return append_other(writer, rows, count, done_out, err);
+	TTI_FAILPOINT("ring.append.quick");
+	if (!tti_live_put_one(live, rows))
+		return append_other(writer, rows, count, done_out, err);
+	TTI_FAILPOINT("ring.append.put");
+	tti_live_advance_one(live);
+	tti_turn_close(&writer->duty, turn);
+	if (done_out)
+		*done_out = 1;
+	return TT_OK;
+}
+
 /* ---- Rows filled in place ---- */
 
+/* A roll on the way is no waiting for a publish. */
 __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_writer *writer,
 							    uint64_t count,
 							    uint64_t *got_out,
 							    struct tt_error *err)
 {
+	struct tti_duty *duty = &writer->duty;
+	int rc;
+
 	*got_out = 0;
-	if (count == 0) {
-		tti_turn_cancel(&writer->duty);
-		tti_fail(err, TT_E_RANGE, "%s: nothing to reserve", writer->ring.path);
+	tti_turn_open(duty, tti_turn(duty), TTI_TURN_WORKING);
+	if (attend(writer) & TTI_ATTEND_ASLEEP)
+		tti_pulse_wake();
+	rc = count > 0 ? make_room(writer, count, err)
+		       : tti_fail(err, TT_E_RANGE, "%s: nothing to reserve",
+				  writer->ring.path);
+	if (rc < 0) {
+		tti_turn_cancel(duty);
 		return NULL;
 	}
-	attend(writer);
-	if (make_room(writer, count, err) < 0) {
-		tti_turn_cancel(&writer->duty);
-		return NULL;
-	}
-	*got_out = tti_min_u64(tti_live_room(live_of(writer)), count);
-	promise(writer, *got_out);
+	*got_out = duty->reserved = tti_min_u64(tti_live_room(live_of(writer)), count);
+	tti_turn_open(duty, tti_turn(duty), TTI_TURN_RESERVED_SLOWLY);
 	return live_of(writer)->at;
 }
 
@@ -314,66 +340,92 @@ __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_write
 void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
 		      struct tt_error *err)
 {
-	struct tti_live *live;
-	uint32_t flags;
+	struct tti_duty *duty = &writer->duty;
+	uint32_t flags = tti_turn_open(duty, tti_turn(duty), TTI_TURN_RESERVED);
+	struct tti_live *live = live_of(writer);
 
-	promise(writer, 0);
-	flags = tti_turn_begin(&writer->duty);
-	live = live_of(writer);
 	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
 		return reserve_slowly(writer, count, got_out, err);
-	promise(writer, count);
+	duty->reserved = count;
 	*got_out = count;
 	return live->at;
 }
 
-/* Also the first row of a file, and rows that each wake or sync. */
+/* Behind the store of end: who waits for these rows? */
+__attribute__((noinline, cold)) static int published_slowly(struct tt_ring_writer *writer,
+							    uint64_t count)
+{
+	uint32_t flags = attend(writer);
+	int rc = after_publish(writer, count, flags, NULL);
+
+	tti_turn_end(&writer->duty);
+	if (flags & TTI_ATTEND_ASLEEP)
+		tti_pulse_wake();
+	return rc;
+}
+
+/* The first row of a file, too, and what is looked at each so many rows. */
 __attribute__((noinline, cold)) static int publish_slowly(struct tt_ring_writer *writer,
 							  uint64_t count)
 {
 	struct tti_live *live = live_of(writer);
-	uint32_t flags;
 	int rc;
 
+	if (live->has_padding)
+		tti_live_clear_padding(live, live->at, count);
 	if (live->end == 0)
 		note_first_row(writer);
 	rc = tti_live_publish(live, live->end + count);
-	if (rc == TT_OK) {
-		flags = attend(writer);
-		rc = after_publish(writer, count, flags, NULL);
-	}
+	if (rc == TT_OK)
+		return published_slowly(writer, count);
 	tti_turn_end(&writer->duty);
 	return rc;
 }
 
-static int publish_none(struct tt_ring_writer *writer, uint64_t count)
+/* While rows were reserved the pulse may have gone to sleep: attention is loaded behind the
+ * store of end. */
+static inline int published(struct tt_ring_writer *writer, uint64_t turn, uint64_t count)
 {
-	if (count > 0)
-		return TT_E_MISUSE;
-	promise(writer, 0);
-	tti_turn_cancel(&writer->duty);
+	if (TTI_UNLIKELY(tti_attention(&writer->duty) != 0))
+		return published_slowly(writer, count);
+	tti_turn_close(&writer->duty, turn);
 	return TT_OK;
+}
+
+/* What is not one row with one gap, behind a quick reserve. */
+__attribute__((noinline)) static int publish_other(struct tt_ring_writer *writer,
+						   uint64_t count)
+{
+	struct tti_live *live = live_of(writer);
+	uint64_t turn = tti_turn(&writer->duty);
+
+	if (count > promised(writer))
+		return TT_E_MISUSE;
+	if (count == 0) {
+		tti_turn_cancel(&writer->duty);
+		return TT_OK;
+	}
+	if ((turn & 3) != TTI_TURN_RESERVED)
+		return publish_slowly(writer, count);
+	if (live->has_padding)
+		tti_live_clear_padding(live, live->at, count);
+	TTI_FAILPOINT("ring.publish.quick");
+	tti_live_advance(live, count);
+	return published(writer, turn, count);
 }
 
 int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 {
 	struct tti_live *live = live_of(writer);
+	uint64_t turn = tti_turn(&writer->duty);
 
-	if (TTI_UNLIKELY(count - 1 >= promised(writer)))
-		return publish_none(writer, count);
-	promise(writer, 0);
-	if (live->has_padding)
-		tti_live_clear_padding(live, live->at, count);
-	if (TTI_UNLIKELY(count > live->limit - live->end ||
-			 tti_attention(&writer->duty) != 0))
-		return publish_slowly(writer, count);
+	/* a quick reserve was of one row at least, and below the limit */
+	if (TTI_UNLIKELY(count != 1 || (turn & 3) != TTI_TURN_RESERVED ||
+			 !tti_live_clear_one(live)))
+		return publish_other(writer, count);
 	TTI_FAILPOINT("ring.publish.quick");
-	tti_live_advance(live, count);
-	/* while it was reserved the pulse may have gone to sleep */
-	if (TTI_UNLIKELY(tti_attention(&writer->duty) & TTI_ATTEND_ASLEEP))
-		attend(writer);
-	tti_turn_end(&writer->duty);
-	return TT_OK;
+	tti_live_advance_one(live);
+	return published(writer, turn, 1);
 }
 
 /* ---- What is asked for now ---- */
@@ -382,7 +434,8 @@ int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	int rc = TT_OK;
 
-	promise(writer, 0);
+	if (tti_turn_is_reserved(&writer->duty))
+		tti_turn_cancel(&writer->duty);
 	enter(writer);
 	if (live_of(writer)->end > 0)
 		rc = tti_writer_roll(writer, err);
@@ -406,10 +459,9 @@ static int idle_alone(struct tt_ring_writer *writer, struct tt_error *err)
 	int64_t since = writer->coarse_ns() - writer->last_sync_ns;
 	const struct tti_wfile *file = tti_writer_file(writer);
 
-	if (writer->publishes % STAMP_EVERY != 1) {
+	if (file->before + file->live.end != writer->seen_rows) {
 		tti_live_stamp(live_of(writer));
 		tti_writer_count_rows(writer, tti_clock_coarse_ns());
-		writer->publishes = 1;
 	}
 	if (writer->sync_ms > 0 && file->synced != file->live.end &&
 	    (since < 0 || since >= writer->sync_ms * 1000000))
@@ -425,8 +477,9 @@ int tt_ring_writer_idle(struct tt_ring_writer *writer, struct tt_error *err)
 		return TT_OK; /* its place must stay */
 	enter(writer);
 	/* a pulse that sleeps is left alone: it would look for rows that do not come */
-	if (has_failed(writer) || is_asked(writer) || is_roll_due(writer))
-		attend(writer);
+	if ((has_failed(writer) || is_asked(writer) || is_roll_due(writer)) &&
+	    (attend(writer) & TTI_ATTEND_ASLEEP))
+		tti_pulse_wake();
 	if (has_failed(writer) || is_asked(writer))
 		tti_writer_serve(writer, false);
 	if (is_roll_due(writer))

@@ -28,7 +28,6 @@ enum tti_next { TTI_NEXT_NONE = 0, TTI_NEXT_READY, TTI_NEXT_TAKEN };
 struct tt_ring_writer {
 	struct tti_duty duty;
 	_Atomic(struct tti_wfile *) file; /* stored by the owner */
-	_Atomic(uint64_t) reserved;	  /* rows that a reserve promised; the owner's */
 
 	/* the owner's; clean, wake_us, sync_ms and the clocks never change */
 	struct tti_ring ring; /* its settings file is not mapped anew after open */
@@ -92,6 +91,14 @@ static inline struct tti_wfile *tti_writer_file_seen(const struct tt_ring_writer
 static inline bool tti_writer_is_whole(const struct tt_ring_writer *writer)
 {
 	return writer->ring.settings.flags & TTI_SETTINGS_BATCHES_WHOLE;
+}
+
+/* Nobody helps, and nothing is to be done in time but to count: appends need not look at each
+ * row. */
+static inline bool tti_writer_is_alone(const struct tt_ring_writer *writer)
+{
+	return writer->no_helper && writer->wake_us == TT_WAKE_NEVER &&
+	       writer->sync_ms == TT_SYNC_NONE && writer->ring.settings.roll_at_s < 0;
 }
 
 static inline struct tti_counters *tti_writer_counters(
