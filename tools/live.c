@@ -64,6 +64,7 @@ static int open_file(struct cli_live *live)
 		return cli_fail_error(live->ctx, &err);
 	if (*tt_file_repaired(live->file))
 		cli_note(live->ctx, "%s: %s", live->path, tt_file_repaired(live->file));
+	live->syncs_itself = !info.aligned_tail && live->opts.sync_ms > 0;
 	live->synced_ns = cli_now_ns();
 	return 0;
 }
@@ -158,7 +159,7 @@ int cli_live_idle(struct cli_live *live)
 		return tt_ring_writer_idle(live->ring, &err) < 0
 			       ? cli_fail_error(live->ctx, &err)
 			       : 0;
-	if (live->opts.sync_ms < 0 || !live->dirty ||
+	if (!live->syncs_itself || !live->dirty ||
 	    cli_now_ns() - live->synced_ns < live->opts.sync_ms * 1000000)
 		return 0;
 	return cli_live_sync(live);

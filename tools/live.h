@@ -20,8 +20,10 @@ struct cli_live {
 	struct tt_ring_writer *ring;
 	struct cli_rowtype type;
 	struct cli_live_opts opts;
-	int64_t synced_ns; /* files: when, and whether there is something new since */
-	bool dirty;
+	/* A misaligned tail has no word that the library's threads could look at: between rows
+	 * nobody else would sync the file in time. */
+	bool syncs_itself, dirty;
+	int64_t synced_ns;
 };
 
 /* An exit status. */
