@@ -113,7 +113,8 @@ static inline void put_rows(struct tt_ring_writer *writer, int64_t first, uint64
 	free(rows);
 }
 
-/* All rows that can be read now must be numbered on from *next. */
+/* All rows that can be read now must be numbered on from *next.  A check is a system call: one a
+ * row would never catch up with a feed. */
 static inline void take_rows(struct tt_ring_reader *reader, int64_t *next)
 {
 	struct tt_view view;
@@ -122,8 +123,9 @@ static inline void take_rows(struct tt_ring_reader *reader, int64_t *next)
 	while ((rc = tt_ring_read(reader, 1000, 0, &view, NULL, &err)) == 1) {
 		const struct row *rows = view.rows;
 
-		for (uint64_t i = 0; i < view.count; i++)
-			ck_assert_int_eq(rows[i].number, (*next)++);
+		for (uint64_t i = 0; i < view.count; i++, (*next)++)
+			if (rows[i].number != *next)
+				ck_assert_int_eq(rows[i].number, *next);
 	}
 	ck_assert_msg(rc == 0, "%s", err.text);
 }

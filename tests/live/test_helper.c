@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two threads of a process: what they do for writers, and that all is right when they are
  * late, stopped or absent. */
-#include "ring_help.h"
-
 #include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,6 +13,8 @@
 
 #include "live/file.h"
 #include "live/ring_writer.h"
+
+#include "ring_help.h"
 
 #define DEADLINE_NS INT64_C(20000000000)
 
