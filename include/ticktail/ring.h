@@ -66,8 +66,8 @@ struct tt_ring_file {
 	bool sealed, queued, merged;
 	int64_t first_row_ns; /* wall clock of the first row; else what the name says */
 	bool damaged;	      /* it cannot be read: start, end and capacity are 0 */
-	/* where it was cut after a power loss, or will be by the next writer; UINT64_MAX: not.
-	 * Rows from there on may have been seen, nothing else ever gets their positions. */
+	bool cut; /* rows from cut_at on went with the power, or will at the next writer's open;
+		   * they may have been seen, and nothing else ever gets their positions */
 	uint64_t cut_at;
 };
 
@@ -254,7 +254,8 @@ struct tt_ring_part {
 	uint64_t row;	    /* its row 0 in the merged file */
 	uint64_t rows;	    /* rows from 0 of it */
 	int64_t first_row_ns;
-	uint64_t cut_at; /* as of a file */
+	bool cut; /* as of a file */
+	uint64_t cut_at;
 };
 /* *parts_out is malloc'ed; none (NULL, 0) for a file that is not merged, or whose parts no
  * settings file tells (npyt's). */

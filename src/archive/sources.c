@@ -240,8 +240,9 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 	if (rc < 0)
 		return rc;
 	/* the tail may still say more than was on disk when the power went */
-	item->cut_at = part ? part->cut_at : file->cut_at;
-	if (!part && file->cut_at != UINT64_MAX) {
+	if (part ? part->cut : file->cut)
+		item->cut_at = part ? part->cut_at : file->cut_at;
+	if (!part && file->cut) {
 		item->end = tti_min_u64(item->end, file->cut_at);
 		item->start = tti_min_u64(item->start, item->end);
 	}

@@ -31,14 +31,14 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 	*file = (struct tt_ring_file){ .name = item->name,
 				       .sealed = item->sealed,
 				       .queued = item->queued,
-				       .merged = item->merged,
-				       .cut_at = UINT64_MAX };
+				       .merged = item->merged };
 	tti_ring_format_name(file->file_name, item->name, item->merged);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &file->start, &file->end, err);
 	if (rc == TT_OK) {
 		file->capacity = live.capacity;
-		file->cut_at = live.shown;
+		file->cut = live.shown != UINT64_MAX;
+		file->cut_at = file->cut ? live.shown : 0;
 		take_rows(info, &live);
 	}
 	tti_live_close(&live);

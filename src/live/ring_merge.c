@@ -29,7 +29,8 @@ struct merge {
 
 struct part {
 	uint64_t name, start, end;
-	uint64_t base; /* rows of the ring before it, or unknown */
+	uint64_t shown; /* where it was cut, or UINT64_MAX */
+	uint64_t base;	/* rows of the ring before it, or unknown */
 };
 
 struct group {
@@ -251,9 +252,14 @@ static bool may_join(struct merge *merge, const struct tti_ring_item *item,
 		     const struct part *part)
 {
 	struct tt_ring_file file = {
-		.name = item->name, .start = part->start, .end = part->end, .sealed = true
+		.name = item->name,
+		.start = part->start,
+		.end = part->end,
+		.sealed = true,
+		.cut = part->shown != UINT64_MAX,
 	};
 
+	file.cut_at = file.cut ? part->shown : 0;
 	tti_ring_format_name(file.file_name, item->name, false);
 	file.first_row_ns = tti_ring_first_row_ns(&merge->ring, item);
 	return !merge->allow || merge->allow(merge->ctx, &file);
@@ -290,6 +296,7 @@ static int add_part(struct merge *merge, struct group *group,
 	rc = tti_ring_open_file(&merge->ring, item->name, false, false, true, &live, err);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &part.start, &part.end, err);
+	part.shown = live.shown;
 	/* rows before start would have to be made up */
 	if (rc == TT_OK && part.start == 0 && may_join(merge, item, &part) &&
 	    (group->count == 0 ||

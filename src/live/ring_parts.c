@@ -18,12 +18,15 @@ static int by_row(const void *a, const void *b)
 
 static void take_entry(struct tt_ring_part *part, const struct tti_entry *entry)
 {
+	uint64_t cut_at = tti_field_load(&entry->cut_at);
+
 	*part = (struct tt_ring_part){
 		.name = tti_entry_name(entry),
 		.row = tti_field_load(&entry->merged_row),
 		.rows = tti_field_load(&entry->rows),
 		.first_row_ns = tti_field_load(&entry->first_row_ns),
-		.cut_at = tti_field_load(&entry->cut_at),
+		.cut = cut_at != UINT64_MAX,
+		.cut_at = cut_at != UINT64_MAX ? cut_at : 0,
 	};
 	tti_ring_format_name(part->file_name, part->name, false);
 	if (part->first_row_ns == INT64_MIN)

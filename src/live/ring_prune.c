@@ -95,6 +95,7 @@ struct tti_drop {
 	const struct tti_ring_item *item;
 	char file_name[TTI_RING_NAME_BYTES];
 	uint64_t start, end, capacity; /* 0 of a file that cannot be read */
+	uint64_t shown;		       /* where it was cut, or UINT64_MAX */
 	uint64_t bytes;
 };
 
@@ -109,10 +110,11 @@ static int look(const struct tti_ring *ring, const struct tti_ring_item *item,
 	int rc = tti_ring_open_file(ring, item->name, item->merged, false, true, &live,
 				    &why);
 
-	*out = (struct tti_drop){ .item = item };
+	*out = (struct tti_drop){ .item = item, .shown = UINT64_MAX };
 	tti_ring_format_name(out->file_name, item->name, item->merged);
 	if (rc == TT_OK) {
 		out->capacity = live.capacity;
+		out->shown = live.shown;
 		rc = tti_live_bounds(&live, &out->start, &out->end, &why);
 	}
 	tti_live_close(&live);
@@ -202,9 +204,11 @@ static struct tt_ring_file describe(const struct prune *prune,
 				     .end = drop->end,
 				     .capacity = drop->capacity,
 				     .sealed = true,
-				     .merged = drop->item->merged };
+				     .merged = drop->item->merged,
+				     .cut = drop->shown != UINT64_MAX };
 
 	memcpy(file.file_name, drop->file_name, sizeof(drop->file_name));
+	file.cut_at = file.cut ? drop->shown : 0;
 	file.first_row_ns = tti_ring_first_row_ns(&prune->ring, drop->item);
 	return file;
 }

@@ -29,6 +29,8 @@ for n in 4 5 6 7 8 9 10 11 12; do
 		# shellcheck disable=SC2086
 		(ulimit -n $n && exec timeout 20 "$ticktail" $command) >out 2>&1
 		status=$?
+		# so few that the loader itself cannot open the libraries of timeout, or ours
+		if [ $status = 127 ] && grep -q 'loading shared libraries' out; then continue; fi
 		case $status in
 		0 | 1) ;;
 		*) bad="$bad; -n $n: $command: exit $status: $(head -n 1 out)" ;;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every failpoint in the sources is walked through by a crash test: of single files those in a
 # list, and the other way round; of rings those that crash_ring.t and its kin find in ring*.c.  file.make.created belongs to rings, which make files
-# under a temporary name; those of file.mark are crash_file_mark.t's, which looks for them itself.
+# under a temporary name; those of file.mark are crash_file_mark.t's, and those of recover.* are
+# crash_recover.t's, which look for them themselves.
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 echo 1..2
 dir=$(mktemp -d) || exit 99
@@ -21,7 +22,8 @@ fi
 grep -n 'TTI_FAILPOINT(' "$top_srcdir"/src/live/*.[ch] |
 	sed "s|^.*/src/live/||" |
 	grep -v -e '^\(ring[^:]*\|cut_rows\)\.c:[0-9]*:.*TTI_FAILPOINT("ring\.' \
-		-e '^[^:]*:[0-9]*:.*TTI_FAILPOINT("file\.' >"$dir/other"
+		-e '^[^:]*:[0-9]*:.*TTI_FAILPOINT("file\.' \
+		-e '^[^:]*:[0-9]*:.*TTI_FAILPOINT("recover\.' >"$dir/other"
 if [ -s "$dir/other" ]; then
 	echo "not ok 2 - no failpoint is where no crash test looks"
 	sed 's/^/# /' "$dir/other"

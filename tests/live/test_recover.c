@@ -456,7 +456,7 @@ static void make_ring(void)
 
 static const char *file_path(size_t i)
 {
-	static char path[64];
+	static char path[96];
 
 	snprintf(path, sizeof(path), "r/%s", before.files[i].file_name);
 	return path;
@@ -634,7 +634,7 @@ START_TEST(damaged_merged_file)
 {
 	static bool seen[RING_ROWS];
 	uint64_t merged = 0, lost;
-	char path[64];
+	char path[128];
 
 	make_ring();
 	OK(tt_ring_merge("r", 2, NULL, NULL, &merged, &err));
@@ -803,7 +803,7 @@ END_TEST
 START_TEST(merge_whose_file_is_damaged_is_taken_back)
 {
 	static bool seen[RING_ROWS];
-	char path[64];
+	char path[128];
 	uint64_t merged;
 
 	make_ring();
@@ -922,7 +922,7 @@ START_TEST(damage_at_random_places)
 	blows = 1 + (int)random_below(3);
 	for (int i = 0; i < blows; i++) {
 		uint64_t at = random_below(FILES + 2);
-		char path[64];
+		char path[128];
 
 		if (at < FILES) {
 			snprintf(path, sizeof(path), "%s%s", file_path(at),
