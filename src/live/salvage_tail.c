@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/crc32c.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -86,6 +87,14 @@ static bool look_around(const struct tti_salvage *out, int fd, uint64_t extent,
 	return false;
 }
 
+/* Nothing but zeros, known without reading them: a file may claim any size by a hole. */
+static bool is_hole(int fd, uint64_t from, size_t n)
+{
+	off_t data = lseek(fd, (off_t)from, SEEK_DATA);
+
+	return data < 0 ? errno == ENXIO : (uint64_t)data >= from + n;
+}
+
 /* The last place in the file with both constants of a tail: the size is wrong, and so may be
  * the header. */
 static int look_everywhere(const struct tti_salvage *out, int fd, struct found *found)
@@ -99,11 +108,12 @@ static int look_everywhere(const struct tti_salvage *out, int fd, struct found *
 	while (end > out->data_off + 16) {
 		uint64_t from = end > BLOCK ? end - BLOCK : 0;
 		size_t n = (size_t)(end - from);
-		int rc = tti_pread_all(fd, buf, n, from);
+		bool hole = is_hole(fd, from, n);
+		int rc = hole ? TT_OK : tti_pread_all(fd, buf, n, from);
 
 		if (rc < 0)
 			return rc;
-		for (size_t i = n < 16 ? 0 : n - 15; i-- > 0;) {
+		for (size_t i = hole || n < 16 ? 0 : n - 15; i-- > 0;) {
 			uint64_t pair[2];
 
 			memcpy(pair, buf + i, sizeof(pair));
@@ -137,11 +147,12 @@ static int last_byte(int fd, uint64_t from, uint64_t to, uint64_t *out)
 		return -ENOMEM;
 	while (to > from) {
 		size_t n = (size_t)tti_min_u64(BLOCK, to - from);
-		int rc = tti_pread_all(fd, buf, n, to - n);
+		bool hole = is_hole(fd, to - n, n);
+		int rc = hole ? TT_OK : tti_pread_all(fd, buf, n, to - n);
 
 		if (rc < 0)
 			return rc;
-		for (size_t i = n; i > 0; i--)
+		for (size_t i = hole ? 0 : n; i > 0; i--)
 			if (buf[i - 1] != 0) {
 				*out = to - n + i;
 				return TT_OK;
