@@ -161,8 +161,11 @@ static int next_name(struct tt_ring_writer *writer, uint64_t *out, struct tt_err
 	if (writer->clock_seen_ns == 0)
 		writer->clock_seen_ns = (int64_t)tti_min_u64(newest, INT64_MAX);
 	if (now < writer->clock_seen_ns)
-		tti_count_clock_step(tti_writer_counters(writer),
-				     writer->clock_seen_ns - now);
+		tti_count_clock_step(
+			tti_writer_counters(writer),
+			(int64_t)tti_min_u64((uint64_t)writer->clock_seen_ns -
+						     (uint64_t)now,
+					     INT64_MAX));
 	writer->clock_seen_ns = now;
 	return TT_OK;
 }

@@ -6,7 +6,8 @@
 preload=$top_builddir/tests/lib/.libs/preload.so
 [ -e "$preload" ] || missing "the library to preload"
 if readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; then
-	missing "a program without a sanitizer"
+	echo "1..0 # SKIP a sanitizer's program takes no library before its own"
+	exit 0
 fi
 cd "$work" || exit 99
 export TT_FAKE_CLOCK="$work/clock"

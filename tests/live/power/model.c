@@ -383,8 +383,12 @@ static int scan(int dirfd, const char *path)
 void model_start(const char *root, uint64_t seed)
 {
 	inside++;
-	for (int i = 0; i < inode_count; i++) /* of a model before */
+	for (int i = 0; i < inode_count; i++) { /* of a model before */
 		close(inodes[i].fd);
+		free(inodes[i].disk);
+		free(inodes[i].names);
+		inodes[i] = (struct inode){ .fd = -1 };
+	}
 	inode_count = op_count = 0;
 	random_state = seed * 2 + 1;
 	writeback_in = (uint64_t[]){ 0, 40, 4 }[model_random(3)];
