@@ -58,7 +58,8 @@ tests_live_test_ring_damage_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
 # the two threads of a process's writers
 check_PROGRAMS += tests/live/test_helper
 TESTS += tests/live/test_helper
-tests_live_test_helper_SOURCES = tests/live/test_helper.c tests/live/ring_help.h
+tests_live_test_helper_SOURCES = tests/live/test_helper.c tests/live/ring_help.h \
+	tests/lib/mp.c tests/lib/mp.h
 tests_live_test_helper_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_live_test_helper_LDADD = libttlive.la libttbase.la $(CHECK_LIBS)
 
