@@ -118,13 +118,11 @@ static int look_at_ring(const struct status *s, struct cli_ring_look *look)
 /* What makes the exit status, said after the document. */
 static int judge_ring(const struct status *s, const struct tt_ring_status *now)
 {
-	if (now->settings_rc == TT_E_DAMAGED) {
-		cli_fail(s->ctx,
-			 "%s: its settings file is damaged; the next writer makes "
-			 "it again",
-			 s->shown);
+	for (size_t i = 0; i < now->damage_count; i++)
+		cli_fail(s->ctx, "%s/%s: %s", s->shown, now->damage[i].file_name,
+			 now->damage[i].text);
+	if (now->damage_count > 0)
 		return CLI_EXIT_DAMAGE;
-	}
 	if (s->max_age_ns >= 0 && now->writer == TT_WRITER_NONE)
 		return cli_fail(s->ctx, "%s: no process writes it", s->shown);
 	return too_old(s, "last row", cli_age_ns(now->now_ns, now->last_write_ns));

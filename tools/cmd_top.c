@@ -66,6 +66,8 @@ static void print_line(FILE *out, const struct cli_ring_look *look)
 			lag = now->readers[i].lag_rows;
 	fprintf(out, "  readers %zu  lag %" PRIu64, now->reader_count, lag);
 	put_field(out, "errors", now->errors);
+	if (now->damage_count > 0)
+		fprintf(out, "  DAMAGED %zu", now->damage_count);
 	if (now->error_code != 0)
 		fprintf(out, "  last %s %s ago", now->error_tag,
 			cli_human_ns(cli_age_ns(now->now_ns, now->error_ns)));

@@ -2,6 +2,8 @@
 /* A status as one JSON document: what is not known is null, times are RFC 3339, durations
  * seconds. */
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "json_doc.h"
 #include "status.h"
@@ -81,14 +83,57 @@ static cli_json *newest_object(const struct tt_ring_status *now)
 	return object;
 }
 
-static cli_json *files_object(const struct tt_ring_status *now)
+/* Counts of a status that stand in an object of their own, in this order. */
+struct count {
+	const char *key;
+	size_t offset;
+};
+#define COUNT(key, field) \
+	{ \
+		key, offsetof(struct tt_ring_status, field) \
+	}
+
+static cli_json *counts_object(const struct tt_ring_status *now,
+			       const struct count *counts, size_t n)
 {
 	cli_json *object = json_object_new_object();
 
-	cli_json_u64(object, "queued", now->files_queued);
-	cli_json_u64(object, "left", now->files_left);
-	cli_json_u64(object, "merged", now->files_merged);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)now + counts[i].offset, sizeof(value));
+		put_u64(object, counts[i].key, value);
+	}
 	return object;
+}
+
+static cli_json *files_object(const struct tt_ring_status *now)
+{
+	static const struct count counts[] = {
+		COUNT("queued", files_queued),
+		COUNT("left", files_left),
+		COUNT("merged", files_merged),
+	};
+
+	return counts_object(now, counts, CLI_LEN(counts));
+}
+
+static cli_json *counters_object(const struct tt_ring_status *now)
+{
+	static const struct count counts[] = {
+		COUNT("rows", count_rows),
+		COUNT("bytes", count_bytes),
+		COUNT("appends", count_appends),
+		COUNT("rolls", rolls),
+		COUNT("wakes", wakes),
+		COUNT("syncs", syncs),
+		COUNT("sync_failures", sync_failures),
+		COUNT("prepared", prepared),
+		COUNT("repairs", repairs),
+		COUNT("errors", errors),
+	};
+
+	return counts_object(now, counts, CLI_LEN(counts));
 }
 
 static cli_json *space_object(const struct tt_ring_status *now)
@@ -123,40 +168,16 @@ static cli_json *sync_object(const struct tt_ring_status *now)
 	return object;
 }
 
-static cli_json *counters_object(const struct tt_ring_status *now)
-{
-	cli_json *object = json_object_new_object();
-
-	put_u64(object, "rows", now->count_rows);
-	put_u64(object, "bytes", now->count_bytes);
-	put_u64(object, "appends", now->count_appends);
-	put_u64(object, "rolls", now->rolls);
-	put_u64(object, "wakes", now->wakes);
-	put_u64(object, "syncs", now->syncs);
-	put_u64(object, "sync_failures", now->sync_failures);
-	put_u64(object, "prepared", now->prepared);
-	put_u64(object, "repairs", now->repairs);
-	put_u64(object, "errors", now->errors);
-	return object;
-}
-
 /* Buckets that hold something: their upper bound in seconds and how many. */
 static cli_json *hist_object(const struct tt_status_hist *hist)
 {
 	cli_json *object = json_object_new_object(), *buckets = json_object_new_array();
 
 	cli_json_u64(object, "count", hist->count);
-	if (hist->count > 0) {
-		put_seconds(object, "p50_s", hist->p50_ns);
-		put_seconds(object, "p99_s", hist->p99_ns);
-		put_seconds(object, "p999_s", hist->p999_ns);
-		put_seconds(object, "max_s", hist->max_ns);
-	} else {
-		cli_json_null(object, "p50_s");
-		cli_json_null(object, "p99_s");
-		cli_json_null(object, "p999_s");
-		cli_json_null(object, "max_s");
-	}
+	put_seconds(object, "p50_s", hist->p50_ns); /* unknown when nothing was timed */
+	put_seconds(object, "p99_s", hist->p99_ns);
+	put_seconds(object, "p999_s", hist->p999_ns);
+	put_seconds(object, "max_s", hist->max_ns);
 	for (unsigned i = 0; i < 64; i++) {
 		cli_json *bucket;
 
@@ -233,6 +254,21 @@ static cli_json *readers_array(const struct tt_ring_status *now)
 	return array;
 }
 
+/* In the words of verify --json. */
+static cli_json *damage_array(const struct cli_ring_look *look)
+{
+	cli_json *array = json_object_new_array();
+
+	for (size_t i = 0; i < look->now.damage_count; i++) {
+		cli_json *object = json_object_new_object();
+
+		cli_json_text(object, "path", look->now.damage[i].file_name);
+		cli_json_text(object, "what", look->now.damage[i].text);
+		json_object_array_add(array, object);
+	}
+	return array;
+}
+
 int cli_ring_json(const struct cli_ctx *ctx, const struct cli_ring_look *look)
 {
 	const struct tt_ring_status *now = &look->now;
@@ -253,6 +289,7 @@ int cli_ring_json(const struct cli_ctx *ctx, const struct cli_ring_look *look)
 	add(document, "sync", sync_object(now));
 	add(document, "clock_steps", clock_object(now));
 	add(document, "last_error", error_object(now));
+	add(document, "damage", damage_array(look));
 	if (now->settings_rc == TT_OK) {
 		add(document, "readers", readers_array(now));
 		add(document, "counters", counters_object(now));

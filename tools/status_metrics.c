@@ -149,6 +149,21 @@ static void put_counters(const struct metrics *m, const struct tt_ring_status *n
 	fprintf(m->out, "} %.17g\n", seconds(now->error_ns));
 }
 
+static void put_damage(const struct metrics *m, const struct tt_ring_status *now)
+{
+	put_u64(m, "damaged_files", "gauge", "Files that cannot be read.",
+		now->damage_count);
+	if (now->damage_count == 0)
+		return;
+	begin(m, "damaged", "gauge", "1 for each of them.");
+	for (size_t i = 0; i < now->damage_count; i++) {
+		put_name(m, "damaged");
+		fputc(',', m->out);
+		put_label(m->out, "file", now->damage[i].file_name);
+		fputs("} 1\n", m->out);
+	}
+}
+
 static void put_hist(const struct metrics *m, const char *name, const char *help,
 		     const struct tt_status_hist *hist)
 {
@@ -232,6 +247,7 @@ void cli_ring_metrics(FILE *out, const char *path, const struct cli_ring_look *l
 	put_rows(&m, now);
 	put_space(&m, now);
 	put_counters(&m, now);
+	put_damage(&m, now);
 	if (now->settings_rc == TT_OK) {
 		put_hist(&m, "append", "Appends that did more than store rows.",
 			 &now->append);

@@ -199,6 +199,13 @@ static void print_troubles(FILE *out, const struct tt_ring_status *now)
 			now->error_text);
 }
 
+static void print_damage(FILE *out, const struct tt_ring_status *now)
+{
+	for (size_t i = 0; i < now->damage_count; i++)
+		fprintf(out, "%-17s %s: %s\n", i == 0 ? "DAMAGE" : "",
+			now->damage[i].file_name, now->damage[i].text);
+}
+
 static void print_readers(FILE *out, const struct tt_ring_status *now)
 {
 	if (now->settings_rc != TT_OK)
@@ -239,6 +246,7 @@ void cli_ring_text(FILE *out, const char *path, const struct cli_ring_look *look
 	print_hist(out, "syncs", now->syncs, &now->sync);
 	print_hist(out, "wakes", now->wakes, &now->wake);
 	print_troubles(out, now);
+	print_damage(out, now);
 	print_readers(out, now);
 }
 

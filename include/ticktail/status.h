@@ -49,6 +49,12 @@ struct tt_status_reader {
 	int64_t seen_ns;   /* wall clock at which it last said so */
 };
 
+/* What could not be read, whole or in part; its rows are in no figure. */
+struct tt_status_damage {
+	char file_name[32]; /* in the directory */
+	char text[2048];    /* why, without the path */
+};
+
 struct tt_ring_status {
 	int64_t now_ns;	 /* wall clock of the look */
 	bool foreign;	 /* npyt's, or no settings file */
@@ -99,9 +105,15 @@ struct tt_ring_status {
 
 	struct tt_status_reader *readers; /* in the order of their slots */
 	size_t reader_count;
+
+	/* Manifest, settings file and files that are damaged; the look does not open
+	 * every file, tt_ring_verify() does. */
+	struct tt_status_damage *damage;
+	size_t damage_count;
 };
 
-/* Errors: -ENOENT, TT_E_FORMAT (no ring), TT_E_DAMAGED, -EACCES, ... */
+/* Damage is no error: it is told in out->damage.  Errors: -ENOENT, TT_E_FORMAT (no ring),
+ * -EACCES, -EMFILE, ... */
 TT_API int tt_ring_status(const char *dir, struct tt_ring_status *out,
 			  struct tt_error *err);
 TT_API void tt_ring_status_free(struct tt_ring_status *status); /* accepts an empty one */

@@ -5,12 +5,18 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include "base/clock.h"
 #include "base/lock.h"
 #include "live/ring_counters.h"
 #include "live/shared_text.h"
+
+_Static_assert(sizeof(((struct tt_status_damage *)NULL)->text) ==
+		       4 * sizeof(((struct tt_error *)NULL)->text),
+	       "any error's text fits, escaped");
 
 #define NOTHING_KNOWN \
 	{ \
@@ -171,6 +177,54 @@ static void note_sync(const struct tti_look *look, const struct tti_counters_see
 		out->unsynced_ns = tti_look_age(out->now_ns, out->last_sync_ns);
 }
 
+/* ---- damage ---- */
+
+static const char *behind(const char *text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(text, prefix, len) == 0 ? text + len : text;
+}
+
+int tti_look_damage(const struct tti_look *look, struct tt_ring_status *out,
+		    const char *file_name, const char *why)
+{
+	struct tt_status_damage *more =
+		reallocarray(out->damage, out->damage_count + 1, sizeof(*out->damage));
+
+	if (!more)
+		return -ENOMEM;
+	out->damage = more;
+	more += out->damage_count++;
+	why = behind(why, look->ring.path);
+	why = behind(why, "/");
+	why = behind(why, file_name);
+	tti_show_text(more->text, behind(why, ": "));
+	snprintf(more->file_name, sizeof(more->file_name), "%s", file_name);
+	return TT_OK;
+}
+
+/* Without a manifest that can be used the files tell, as for every reader. */
+static int note_lost_words(const struct tti_look *look, struct tt_ring_status *out,
+			   struct tt_error *err)
+{
+	const struct tti_ring *ring = &look->ring;
+	struct tt_error why;
+	int rc = TT_OK;
+
+	if (!ring->lock.addr && tti_ring_is_damage(ring->lock_rc)) {
+		tti_ring_fail_manifest(ring, &why);
+		rc = tti_look_damage(look, out, TTI_MANIFEST_NAME, why.text);
+	}
+	if (rc == TT_OK && !ring->set.addr && tti_ring_is_damage(ring->set_rc) &&
+	    ring->set_rc != TT_E_UNSUPPORTED)
+		rc = tti_look_damage(
+			look, out, TTI_SETTINGS_NAME,
+			"the settings file is damaged; the next writer makes "
+			"it again");
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path, NULL) : TT_OK;
+}
+
 /* ---- all of it ---- */
 
 static int look_at(struct tti_look *look, struct tt_ring_status *out,
@@ -191,6 +245,9 @@ static int look_at(struct tti_look *look, struct tt_ring_status *out,
 		out->max_bytes = ring->settings.max_bytes;
 		out->sync_ms = ring->settings.sync_ms;
 	}
+	rc = note_lost_words(look, out, err);
+	if (rc < 0)
+		return rc;
 	/* counters first: rows seen later can only be more */
 	tti_counters_read(ring, &seen);
 	rc = tti_look_files(look, out, err);
@@ -226,6 +283,9 @@ void tt_ring_status_free(struct tt_ring_status *status)
 	if (!status)
 		return;
 	free(status->readers);
+	free(status->damage);
+	status->damage = NULL;
+	status->damage_count = 0;
 	status->readers = NULL;
 	status->reader_count = 0;
 }

@@ -32,6 +32,10 @@ int tti_look_files(struct tti_look *look, struct tt_ring_status *out,
 		   struct tt_error *err);
 void tti_look_close(struct tti_look *look);
 
+/* Note that file_name cannot be read; why may begin with its path.  TT_OK or -ENOMEM. */
+int tti_look_damage(const struct tti_look *look, struct tt_ring_status *out,
+		    const char *file_name, const char *why);
+
 const struct tti_look_entry *tti_look_entry(const struct tti_look *look, uint64_t name);
 
 /* Rows published behind pos, TT_UNKNOWN when nothing tells. */

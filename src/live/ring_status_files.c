@@ -79,6 +79,18 @@ const struct tti_look_entry *tti_look_entry(const struct tti_look *look, uint64_
 
 /* ---- files ---- */
 
+/* A file that is damaged costs its rows, not the look. */
+static int note_damaged(const struct tti_look *look, const struct tti_ring_item *item,
+			const char *why, struct tt_ring_status *out, struct tt_error *err)
+{
+	char file_name[TTI_RING_NAME_BYTES];
+	int rc;
+
+	tti_ring_format_name(file_name, item->name, item->merged);
+	rc = tti_look_damage(look, out, file_name, why);
+	return rc < 0 ? tti_fail_sys(err, rc, look->ring.path, NULL) : 0;
+}
+
 /* The rows of one file by its own tail: 1, 0 nothing there yet, < 0. */
 static int rows_of(struct tti_look *look, const struct tti_ring_item *item,
 		   struct tti_look_file *file, struct tt_ring_status *out,
@@ -107,7 +119,9 @@ static int rows_of(struct tti_look *look, const struct tti_ring_item *item,
 	if (rc == -ENOENT || (tti_ring_is_incomplete(rc) && !item->sealed &&
 			      !tti_look_entry(look, item->name)))
 		return 0;
-	return tti_fail(err, rc, "%s", why.text);
+	if (!tti_ring_is_damage(rc))
+		return tti_fail(err, rc, "%s", why.text);
+	return note_damaged(look, item, why.text, out, err);
 }
 
 static bool needs_look(const struct tti_look *look, const struct tti_ring_item *item,
@@ -159,10 +173,19 @@ static int list_files(struct tti_look *look, struct tt_ring_status *out,
 		      struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
-	int rc = tti_ring_visible(&look->ring, &items, err);
+	struct tt_error why;
+	int rc = tti_ring_visible(&look->ring, &items, &why);
 
+	if (rc == TT_E_DAMAGED && look->ring.lock.addr) {
+		/* a manifest that names no possible queue: the files tell */
+		rc = tti_look_damage(look, out, TTI_MANIFEST_NAME, why.text);
+		tti_map_close(&look->ring.lock);
+		if (rc == TT_OK)
+			rc = tti_ring_visible(&look->ring, &items, &why);
+	}
 	if (rc < 0)
-		return rc;
+		return rc == -ENOMEM ? tti_fail_sys(err, rc, look->ring.path, NULL)
+				     : tti_fail(err, rc, "%s", why.text);
 	out->newest = items.newest;
 	look->files = calloc(items.count ? items.count : 1, sizeof(*look->files));
 	if (!look->files)

@@ -138,6 +138,31 @@ grep -q 'rows  *400 on disk' .out && grep -q 'settings file is damaged' .out &&
 	ok "said beside what is known" || not_ok "said beside what is known" "$(cat .out)"
 printf '\002\0\0\0\0\0\0\0\001\0\0\0\0\0\0\0' >damaged/.lock
 exits 3 "a damaged manifest" "$ticktail" status damaged
+exits 3 "its JSON is whole" "$ticktail" status damaged --json
+"$ticktail" status damaged --json >d.json 2>/dev/null
+is "and names both" "$(look json d.json '[x["path"] for x in d["damage"]]' 'd["rows"]' 'd["files"]["queued"]')" \
+	'[".ticktail", ".lock"] 400 7'
+"$ticktail" status damaged --prometheus >d.prom 2>/dev/null
+is "so do metrics" "$(look metrics d.prom | grep -E '^ticktail_(damaged|rows\{)' | tr '\n' ' ')" \
+	'ticktail_rows{ring=damaged} 400 ticktail_damaged_files{ring=damaged} 2 ticktail_damaged{ring=damaged,file=.ticktail} 1 ticktail_damaged{ring=damaged,file=.lock} 1 '
+cp -r r damaged2
+newest=$(cd damaged2 && ls *.npy | tail -n 1)
+printf 'xxxxxxxx' | dd of="damaged2/$newest" conv=notrunc 2>/dev/null
+for how in --json --prometheus; do
+	exits 3 "a damaged newest file: $how" "$ticktail" status damaged2 --sample 0.01 $how
+done
+"$ticktail" status damaged2 --json >d.json 2>words
+is "the rest is told" "$(look json d.json '[x["path"] for x in d["damage"]]' 'd["rows"]' 'd["rows_total"]' \
+	'd["newest"]["rows"]' 'd["counters"]["rows"]' 'd["writer_alive"]')" "[\"$newest\"] 384 null null 400 false"
+is "and said" "$(grep -c "^ticktail: status: damaged2/$newest: " words)" 1
+"$ticktail" status damaged2 --prometheus >d.prom 2>/dev/null
+is "metrics name it" "$(look metrics d.prom | grep -E '^ticktail_(damaged|rows)')" \
+	"ticktail_rows{ring=damaged2} 384
+ticktail_damaged_files{ring=damaged2} 1
+ticktail_damaged{ring=damaged2,file=$newest} 1"
+"$ticktail" top damaged2 --count 1 >top.out
+is "top goes on" "$(grep -c '  DAMAGED 1' top.out)" 1
+is "a sound ring has none" "$(json 'd["damage"]'):$(metric damaged_files)" "[]:0"
 mkdir empty
 exits 1 "no ring" "$ticktail" status empty
 "$ticktail" create f.npy --dtype i4 --capacity 8
