@@ -317,7 +317,8 @@ int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
 /* What is not on disk by the policy goes there. */
 static int settle(struct tt_file *file)
 {
-	bool dirty = file->begun &&
+	bool begun = file->begun; /* else nothing changed, and nothing changes now */
+	bool dirty = begun &&
 		     file->live.end != atomic_load_explicit(&file->synced_end,
 							    memory_order_relaxed);
 	int rc = TT_OK;
@@ -325,7 +326,8 @@ static int settle(struct tt_file *file)
 	tti_file_leave(file);
 	if (file->sync_ms != TT_SYNC_NONE && (dirty || file->lost))
 		rc = tt_file_sync(file, NULL);
-	tti_live_stamp(&file->live);
+	if (begun)
+		tti_live_stamp(&file->live);
 	if (dirty && file->wake_us != TT_WAKE_NEVER && file->live.tail)
 		tti_futex_wake(tti_end_futex(file->live.tail));
 	return rc;

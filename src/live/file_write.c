@@ -88,6 +88,8 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_file *file,
 		return TT_E_MISUSE;
 	if (count == 0)
 		return TT_OK;
+	if (count > tti_live_room(&file->live))
+		return TT_E_FULL; /* and the file is as it was, its stamp too */
 	begin(file);
 	rc = tti_live_append(&file->live, rows, count);
 	set_limit(file);

@@ -120,9 +120,11 @@ check_on() { # KIND
 	names_bytes "$work/.out" && ok "$kind: resize names the bytes" ||
 		not_ok "$kind: resize names the bytes" "$(cat "$work/.out")"
 	rows 4000 3000 >"$work/more.csv"
+	before=$(sha256sum <f.npy)
 	exits 1 "$kind: append --grow" "$ticktail" append f.npy "$work/more.csv" --grow
 	names_bytes "$work/.out" && ok "$kind: append --grow names the bytes" ||
 		not_ok "$kind: append --grow names the bytes" "$(cat "$work/.out")"
+	is "$kind: append --grow leaves the file as it was, its stamp too" "$(sha256sum <f.npy)" "$before"
 	exits 1 "$kind: backup of a file" "$ticktail" backup f.npy g.npy
 	"$ticktail" read f.npy --format raw >"$work/after.raw"
 	same "$kind: the rows are what they were" "$work/before.raw" "$work/after.raw"
