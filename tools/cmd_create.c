@@ -21,10 +21,12 @@ static const struct cli_option options[] = {
 	{ 0, "tail", "WORDS", "5, or 4 as npyt 0.3 reads it" },
 	{ 0, "rolling", NULL, "make a ring: a directory of files that never ends" },
 	{ 0, "keep", "N", "files in the queue, at least 2" },
-	{ 0, "roll-at", "HH:MM", "start a new file at this time of day (UTC)" },
+	{ 0, "roll-at", "HH:MM|none", "start a new file at this time of day (UTC)" },
 	{ 0, "keep-batches-whole", NULL, "a batch that does not fit starts a new file" },
+	{ 0, "no-keep-batches-whole", NULL, "with --set: batches are split again" },
 	{ 0, "max-bytes", "N",
-	  "each new file removes old ones out of the queue beyond this" },
+	  "each new file removes old ones out of the queue beyond this; 0: no "
+	  "limit" },
 	{ 0, "sync", "none|MS|each", "when rows are made durable" },
 	{ 0, "set", NULL, "change a ring that exists; what is not given stays as it is" },
 	{ 0, "force-network-fs", NULL, "write also on a network file system" },
@@ -34,10 +36,14 @@ static const struct cli_option options[] = {
 /* Options that only one of the two kinds has. */
 static int check_kind(const struct cli_ctx *ctx, bool rolling)
 {
-	static const char *const ring_only[] = {
-		"keep", "roll-at", "keep-batches-whole", "max-bytes",
-		"sync", "set",	   "force-network-fs"
-	};
+	static const char *const ring_only[] = { "keep",
+						 "roll-at",
+						 "keep-batches-whole",
+						 "no-keep-batches-whole",
+						 "max-bytes",
+						 "sync",
+						 "set",
+						 "force-network-fs" };
 	static const char *const file_only[] = { "if-same", "tail" };
 
 	for (size_t i = 0; !rolling && i < CLI_LEN(ring_only); i++)
@@ -96,6 +102,10 @@ static int parse_roll_at(const struct cli_ctx *ctx, int32_t *out)
 
 	if (!text)
 		return 0;
+	if (strcmp(text, "none") == 0) {
+		*out = -1;
+		return 0;
+	}
 	if (strlen(text) == 5 && text[2] == ':' && strspn(text, "0123456789:") == 5 &&
 	    strchr(text, ':') == text + 2 && strchr(text + 3, ':') == NULL) {
 		int hour = (text[0] - '0') * 10 + text[1] - '0';
@@ -106,7 +116,8 @@ static int parse_roll_at(const struct cli_ctx *ctx, int32_t *out)
 			return 0;
 		}
 	}
-	return cli_usage(ctx, "--roll-at: '%s' is no time of day HH:MM", text);
+	return cli_usage(ctx, "--roll-at: '%s' is neither a time of day HH:MM nor none",
+			 text);
 }
 
 /* Options that are given, over what is in opts. */
@@ -120,8 +131,13 @@ static int ring_options(const struct cli_ctx *ctx, struct tt_ring_opts *opts)
 	    !cli_opt_count(ctx, "max-bytes", &opts->max_bytes) ||
 	    !cli_opt_sync(ctx, &opts->sync_ms))
 		return CLI_EXIT_USAGE;
-	if (cli_opt_given(ctx, "keep-batches-whole"))
-		opts->batches_whole = true;
+	if (cli_opt_given(ctx, "keep-batches-whole") &&
+	    cli_opt_given(ctx, "no-keep-batches-whole"))
+		return cli_usage(ctx, "--keep-batches-whole or --no-keep-batches-whole, "
+				      "not both");
+	if (cli_opt_given(ctx, "keep-batches-whole") ||
+	    cli_opt_given(ctx, "no-keep-batches-whole"))
+		opts->batches_whole = cli_opt_given(ctx, "keep-batches-whole");
 	if (cli_opt_given(ctx, "exact"))
 		opts->exact = true;
 	opts->force_network_fs = cli_opt_given(ctx, "force-network-fs");

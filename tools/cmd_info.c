@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* info: what a path is and holds. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <ticktail/archive.h>
 
@@ -119,6 +120,21 @@ static cli_json *ring_file(const struct tt_ring_file *file)
 	return object;
 }
 
+/* As create --set takes them; null: not set. */
+static void put_settings(cli_json *document, const struct tt_ring_opts *opts)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%02d:%02d", opts->roll_at_s / 3600 % 24,
+		 opts->roll_at_s / 60 % 60);
+	cli_json_text(document, "roll_at", opts->roll_at_s < 0 ? NULL : text);
+	cli_json_bool(document, "keep_batches_whole", opts->batches_whole);
+	if (opts->max_bytes > 0)
+		cli_json_u64(document, "max_bytes", opts->max_bytes);
+	else
+		cli_json_null(document, "max_bytes");
+}
+
 static int ring_document(const struct cli_ctx *ctx, cli_json *document)
 {
 	struct tt_ring_info info;
@@ -141,6 +157,7 @@ static int ring_document(const struct cli_ctx *ctx, cli_json *document)
 	cli_json_u64(document, "keep", info.keep);
 	cli_json_u64(document, "rows", info.rows);
 	put_pid(document, info.writer_pid);
+	put_settings(document, &info.opts);
 	files = json_object_new_array();
 	for (size_t i = 0; i < info.file_count; i++)
 		json_object_array_add(files, ring_file(&info.files[i]));

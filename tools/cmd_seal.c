@@ -5,18 +5,20 @@
 
 static const struct cli_option options[] = {
 	{ 0, "timeout", "S", "wait so long for a live writer to do it (10)" },
+	{ 0, "force-network-fs", NULL, "write also on a network file system" },
 	{ 0, NULL, NULL, NULL },
 };
 
 static int run(struct cli_ctx *ctx)
 {
-	int64_t timeout_ns = 10000000000;
+	struct tt_ring_seal_opts opts = TT_RING_SEAL_OPTS_INIT;
 	struct tt_error err;
 	bool sealed;
 
-	if (!cli_opt_seconds(ctx, "timeout", &timeout_ns))
+	if (!cli_opt_seconds(ctx, "timeout", &opts.timeout_ns))
 		return CLI_EXIT_USAGE;
-	if (tt_ring_seal(ctx->args[0], timeout_ns, &sealed, &err) < 0)
+	opts.force_network_fs = cli_opt_given(ctx, "force-network-fs");
+	if (tt_ring_seal_with(ctx->args[0], &opts, &sealed, &err) < 0)
 		return cli_fail_error(ctx, &err);
 	return cli_say(ctx, "%s: %s", ctx->args[0],
 		       sealed ? "sealed" : "nothing to do: the newest file is empty");

@@ -19,7 +19,7 @@
 
 static const struct cli_option options[] = {
 	{ 0, "interval", "S", "seconds between two looks (1)" },
-	{ 0, "count", "N", "end after N looks" },
+	{ 0, "count", "N", "end after N looks; 0: when it is ended (0)" },
 	{ 0, NULL, NULL, NULL },
 };
 

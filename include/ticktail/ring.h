@@ -241,6 +241,19 @@ TT_API int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how,
  * TT_E_TIMEOUT naming the pid. */
 TT_API int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
 			struct tt_error *err);
+struct tt_ring_seal_opts {
+	size_t struct_size;
+	int64_t timeout_ns;
+	bool force_network_fs; /* as in struct tt_ring_writer_opts */
+};
+#define TT_RING_SEAL_OPTS_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_ring_seal_opts), \
+		.timeout_ns = INT64_C(10000000000) \
+	}
+/* The same with options; opts NULL: those of the macro. */
+TT_API int tt_ring_seal_with(const char *dir, const struct tt_ring_seal_opts *opts,
+			     bool *sealed_out, struct tt_error *err);
 /* Join files that left the queue, batch of them into one (0: all, in files of at most a
  * sensible size).  *merged_out counts the files joined.  allow (may be NULL) says for each
  * file whether it may be touched. */

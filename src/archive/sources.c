@@ -309,8 +309,13 @@ static int add_ring_file(struct finder *finder, const struct tt_ring_info *info,
 static int seal(struct finder *finder, struct tt_error *err)
 {
 	const struct tt_archive_job *job = finder->job;
+	struct tt_ring_seal_opts opts = TT_RING_SEAL_OPTS_INIT;
 	struct tt_error words = { .text = "" };
-	int rc = tt_ring_seal(finder->real, job->seal_timeout_ns, NULL, &words);
+	int rc;
+
+	opts.timeout_ns = job->seal_timeout_ns;
+	opts.force_network_fs = job->force_network_fs;
+	rc = tt_ring_seal_with(finder->real, &opts, NULL, &words);
 
 	if (rc == TT_E_TIMEOUT) {
 		if (job->warn) {

@@ -318,9 +318,9 @@ int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
 static int settle(struct tt_file *file)
 {
 	bool begun = file->begun; /* else nothing changed, and nothing changes now */
-	bool dirty = begun &&
-		     file->live.end != atomic_load_explicit(&file->synced_end,
-							    memory_order_relaxed);
+	bool dirty =
+		begun && file->live.end != atomic_load_explicit(&file->synced_end,
+								memory_order_relaxed);
 	int rc = TT_OK;
 
 	tti_file_leave(file);

@@ -10,18 +10,20 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
+#include "base/opts.h"
 #include "live/futex.h"
 
 #define LOOK_NS INT64_C(100000000)
 
 /* TT_E_BUSY: somebody writes. */
-static int seal_alone(const char *dir, bool *sealed_out, struct tt_error *err)
+static int seal_alone(const char *dir, bool force, bool *sealed_out, struct tt_error *err)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_writer *writer;
 	int rc;
 
 	opts.no_helper = true; /* one roll, here and now */
+	opts.force_network_fs = force;
 	rc = tt_ring_writer_open(&writer, dir, &opts, err);
 	if (rc < 0)
 		return rc;
@@ -110,15 +112,19 @@ static int ask(const char *dir, int64_t deadline, bool *sealed_out, struct tt_er
 	return rc;
 }
 
-int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
-		 struct tt_error *err)
+int tt_ring_seal_with(const char *dir, const struct tt_ring_seal_opts *opts,
+		      bool *sealed_out, struct tt_error *err)
 {
-	int64_t deadline = tti_deadline_ns(timeout_ns);
+	struct tt_ring_seal_opts mine = TT_RING_SEAL_OPTS_INIT;
 	bool sealed = false;
+	int64_t deadline;
 	int rc;
 
+	if (opts && !tti_take_opts(&mine, sizeof(mine), opts))
+		return tti_fail(err, TT_E_MISUSE, "%s: options of an unknown size", dir);
+	deadline = tti_deadline_ns(mine.timeout_ns);
 	do {
-		rc = seal_alone(dir, &sealed, err);
+		rc = seal_alone(dir, mine.force_network_fs, &sealed, err);
 		if (rc == TT_E_BUSY) {
 			rc = ask(dir, deadline, &sealed, err);
 			if (rc == 0)
@@ -131,4 +137,13 @@ int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
 	} while (tti_clock_monotonic_ns() < deadline);
 	return tti_fail(err, TT_E_TIMEOUT,
 			"%s: writers came and went, none sealed it in time", dir);
+}
+
+int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,
+		 struct tt_error *err)
+{
+	struct tt_ring_seal_opts opts = TT_RING_SEAL_OPTS_INIT;
+
+	opts.timeout_ns = timeout_ns;
+	return tt_ring_seal_with(dir, &opts, sealed_out, err);
 }

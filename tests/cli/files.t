@@ -46,6 +46,13 @@ exits 1 "it exists" "$ticktail" create r --rolling --dtype i4 --capacity 4 --kee
 exits 0 "--set" "$ticktail" create r --rolling --set --keep 3
 is "--set raises keep" "$(key r keep)" 3
 exits 1 "--set never lowers keep" "$ticktail" create r --rolling --set --keep 2
+is "the settings are told" "$(key r roll_at) $(key r max_bytes) $(key r keep_batches_whole)" '"23:30" 1000000 false'
+exits 2 "--roll-at never" "$ticktail" create r --rolling --set --roll-at never
+exits 0 "--set --keep-batches-whole" "$ticktail" create r --rolling --set --keep-batches-whole
+is "what is not given stays" "$(key r roll_at) $(key r max_bytes) $(key r keep_batches_whole)" '"23:30" 1000000 true'
+exits 2 "both" "$ticktail" create r --rolling --set --keep-batches-whole --no-keep-batches-whole
+exits 0 "each is taken back" "$ticktail" create r --rolling --set --roll-at none --max-bytes 0 --no-keep-batches-whole
+is "and is gone" "$(key r roll_at) $(key r max_bytes) $(key r keep_batches_whole)" 'null null false'
 put r 0 17
 is "info of a ring" "$(key r kind) $("$ticktail" info r | sed -n 's/^rows *//p') $(key r capacity) $(key r row_bytes) $(key r writer_pid)" \
 	'"npy8" 18 4 4 0'

@@ -106,6 +106,13 @@ s=0
 wait $reader || s=$?
 reader=
 is "SIGTERM ends top with 0" $s 0
+"$ticktail" top r --count 0 --interval 0.02 >top.out 2>&1 &
+reader=$!
+three_looks() { [ "$(wc -l <top.out)" -ge 3 ]; }
+wait_for 20 three_looks && ok "--count 0 goes on" || not_ok "--count 0 goes on" "$(cat top.out)"
+kill -TERM $reader
+wait $reader
+reader=
 exits 1 "top of nothing" "$ticktail" top nothing --count 1
 if command -v script >/dev/null; then
 	script -qec "stty rows 5 cols 30; '$ticktail' top r --count 2 --interval 0.02" /dev/null \

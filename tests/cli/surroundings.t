@@ -120,6 +120,8 @@ success "forced: append to a file" on 0x6969 append f.npy one.csv --force-networ
 success "forced: update" on 0x6969 update f.npy 0 one.csv --force-network-fs
 success "forced: create" on 0x6969 create s --rolling --dtype f8 --capacity 10 --keep 2 \
 	--force-network-fs
+exits 1 "nor is one sealed" on 0x6969 seal r
+success "forced: seal" on 0x6969 seal r --force-network-fs
 success "reading needs no force" on 0x6969 read r --tail 1
 success "a local file system is none" on 0xef53 append r one.csv
 finish
