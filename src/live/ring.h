@@ -216,8 +216,8 @@ int tti_ring_publish_name(struct tti_ring *ring, uint64_t name, struct tt_error 
 /* Bytes that files of rows, files being made and files put aside take on disk. */
 int tti_ring_disk_bytes(const struct tti_ring *ring, uint64_t *out, struct tt_error *err);
 /* Delete the oldest files outside the queue until max_bytes holds with a next file of
- * next_bytes.  The caller holds the writer lock on writer_fd.  TT_E_FULL when it cannot be
- * met, with words. */
+ * next_bytes.  The caller holds the writer lock on writer_fd.  1: another maintainer is at
+ * work, look again later.  TT_E_FULL when it cannot be met, with words. */
 int tti_ring_keep_under_limit(struct tti_ring *ring, int writer_fd, uint64_t next_bytes,
 			      struct tt_error *err);
 /* What a merge that died left: temporary file, joined files.  items loses those.  The caller

@@ -87,7 +87,8 @@ static bool needs_help(const struct tt_ring_writer *writer, const struct tti_wfi
 	const struct tti_live *live = &file->live;
 	bool may_try = now_ns >= LOAD(writer->retry_ns);
 
-	return LOAD(writer->finished) || is_sync_due(writer, file, end, now_ns) ||
+	return LOAD(writer->finished) || tti_limit_is_due(writer, now_ns) ||
+	       is_sync_due(writer, file, end, now_ns) ||
 	       (may_try && wants_next(writer, live, end)) ||
 	       tti_populate_is_short(live, end, LOAD(writer->populated));
 }
@@ -210,6 +211,8 @@ static void work(struct tti_duty *duty)
 	keep(writer, tti_upkeep_finish(writer, &err), &err);
 	roll_idle(writer, &look);
 	keep(writer, tti_upkeep_finish(writer, &err), &err);
+	if (tti_limit_is_due(writer, look.now_ns))
+		tti_upkeep_limit(writer);
 	file = tti_writer_file_seen(writer);
 	end = tti_wfile_end(file);
 	if (look.now_ns >= LOAD(writer->retry_ns) && wants_next(writer, &file->live, end))

@@ -76,15 +76,15 @@ int tti_ring_disk_bytes(const struct tti_ring *ring, uint64_t *out, struct tt_er
 }
 
 /* The newest mark tells how far syncs have come; they reach files in their order.  Without a
- * mark nobody promised a sync that could still be on its way. */
+ * mark nobody promised a sync that could still be on its way: a writer that does not sync
+ * removes it, whatever the ring's own policy is. */
 static bool is_unsynced(const struct tti_ring *ring, const struct tti_ring_item *item,
 			uint64_t rows)
 {
 	struct tti_mark mark;
 
-	if (!ring->set.addr || ring->settings.sync_ms < 0 || item->merged ||
-	    tti_ring_is_foreign(ring) || tti_ring_mark_load(ring, &mark) <= 0 ||
-	    mark.file == 0)
+	if (!ring->set.addr || item->merged || tti_ring_is_foreign(ring) ||
+	    tti_ring_mark_load(ring, &mark) <= 0 || mark.file == 0)
 		return false;
 	return item->name > mark.file || (item->name == mark.file && rows > mark.end);
 }
@@ -401,9 +401,10 @@ int tti_ring_keep_under_limit(struct tti_ring *ring, int writer_fd, uint64_t nex
 	if (rc < 0 || total + next_bytes <= limit)
 		return rc;
 	rc = tti_ring_list(ring, &items, err);
-	/* a merge that runs meanwhile is not disturbed: the next roll looks again */
-	if (rc < 0 || tti_lock_try(writer_fd, TTI_LOCK_MAINTAINER) < 0)
+	if (rc < 0)
 		return rc;
+	if (tti_lock_try(writer_fd, TTI_LOCK_MAINTAINER) < 0)
+		return 1; /* a merge that runs meanwhile is not disturbed */
 	drop_until_fits(ring, &items, next_bytes, &total);
 	tti_lock_drop(writer_fd, TTI_LOCK_MAINTAINER);
 	if (total + next_bytes <= limit)

@@ -192,6 +192,8 @@ int tti_upkeep_prepare(struct tt_ring_writer *writer, struct tti_wfile **out,
 
 /* ---- the limit ---- */
 
+#define LIMIT_RETRY_NS INT64_C(100000000)
+
 /* Room for the next file is made before it is needed.  Rows go on when it cannot be: whoever
  * watches is told once. */
 void tti_upkeep_limit(struct tt_ring_writer *writer)
@@ -212,6 +214,9 @@ void tti_upkeep_limit(struct tt_ring_writer *writer)
 		tti_count_error(tti_writer_counters(writer), rc,
 				rc == TT_E_FULL ? "OVER_LIMIT" : NULL, why.text);
 	writer->over_limit = rc < 0;
+	atomic_store_explicit(&writer->limit_ns,
+			      rc == 1 ? tti_clock_monotonic_ns() + LIMIT_RETRY_NS : 0,
+			      memory_order_relaxed);
 }
 
 /* ---- all of it ---- */

@@ -463,6 +463,11 @@ static int idle_alone(struct tt_ring_writer *writer, struct tt_error *err)
 		tti_live_stamp(live_of(writer));
 		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	}
+	if (tti_limit_is_due(writer, tti_clock_monotonic_ns())) {
+		tti_upkeep_lock(writer);
+		tti_upkeep_limit(writer);
+		tti_upkeep_unlock(writer);
+	}
 	if (writer->sync_ms > 0 && file->synced != file->live.end &&
 	    (since < 0 || since >= writer->sync_ms * 1000000))
 		return tti_writer_sync(writer, err);

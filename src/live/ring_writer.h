@@ -64,6 +64,8 @@ struct tt_ring_writer {
 	/* upkeep tells the pulse */
 	_Atomic(uint64_t) synced_name, synced_end, populated;
 	_Atomic(int64_t) synced_ns, retry_ns, claim_ns; /* monotonic */
+	/* when to look at max_bytes again; 0: after the next roll will do */
+	_Atomic(int64_t) limit_ns;
 
 	struct tti_ring upkeep;	       /* upkeep's own view; the descriptors are ring's */
 	struct tti_ring_marker marker; /* upkeep's */
@@ -212,6 +214,13 @@ int tti_upkeep_prepare(struct tt_ring_writer *writer, struct tti_wfile **out,
 		       struct tt_error *err);
 /* Delete what max_bytes does not leave room for, the next file included. */
 void tti_upkeep_limit(struct tt_ring_writer *writer);
+/* The last look met a merge, and a while has passed. */
+static inline bool tti_limit_is_due(const struct tt_ring_writer *writer, int64_t now_ns)
+{
+	int64_t due = atomic_load_explicit(&writer->limit_ns, memory_order_relaxed);
+
+	return due != 0 && now_ns >= due;
+}
 /* Keep an error for the next call that can tell it, and count it. */
 void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err);
 /* A failure that a call of the owner returns is counted for those who watch, once, where it

@@ -2,6 +2,7 @@
 /* Deleting files that left the queue: by hand, by size, by age, under a limit. */
 #include "ring_help.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "live/ring_counters.h"
 
 static uint64_t count_files(const char *suffix)
@@ -222,6 +223,40 @@ START_TEST(rows_that_a_sync_must_reach_stay)
 }
 END_TEST
 
+/* The ring's policy is none; what counts is whether the last writer synced. */
+START_TEST(without_syncs_nothing_is_waited_for)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	struct tt_ring_pruned pruned;
+	struct tt_ring_info info;
+
+	create_ring("r", 4, 2);
+	ck_assert_int_eq((info = ring_info("r")).opts.sync_ms, TT_SYNC_NONE);
+	tt_ring_info_free(&info);
+	fill_ring(0, 32);
+	OK(tt_ring_prune("r", NULL, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 6);
+
+	opts.sync_ms = 1000000;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
+	put_rows(writer, 32, 16);
+	tt_ring_writer_close(writer);
+	info = ring_info("r");
+	put_mark(info.files[0].name, 4); /* as if it had been killed */
+	OK(tt_ring_prune("r", NULL, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 1);
+	ck_assert_uint_gt(pruned.unsynced, 0);
+	tt_ring_info_free(&info);
+
+	tt_ring_writer_close(open_writer("r")); /* by the ring's policy */
+	OK(tt_ring_prune("r", NULL, &pruned, &err));
+	ck_assert_uint_gt(pruned.files, 0);
+	ck_assert_uint_eq(pruned.unsynced, 0);
+	check_whole();
+}
+END_TEST
+
 /* ---- Beside others ---- */
 
 START_TEST(readers_keep_their_rows_and_count_the_rest)
@@ -403,6 +438,34 @@ START_TEST(the_disk_never_holds_more_than_the_limit)
 }
 END_TEST
 
+/* A merge holds the maintainers' lock while files roll; afterwards no row comes. */
+START_TEST(a_limit_that_met_a_merge_is_looked_at_again)
+{
+	const uint64_t limit = 7 * FILE_BYTES + 100;
+	struct tt_ring_writer *writer;
+	int64_t deadline;
+	int fd;
+
+	create_limited(limit);
+	writer = _i ? open_writer("r") : open_alone("r");
+	fd = open("r/.writer", O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	OK(tti_lock_try(fd, TTI_LOCK_MAINTAINER));
+	for (int i = 0; i < 40; i++)
+		put_rows(writer, 500 * i, 500);
+	ck_assert_uint_gt(disk_bytes(), limit);
+	close(fd);
+	deadline = tti_deadline_ns(INT64_C(20000000000));
+	while (disk_bytes() > limit && tti_clock_monotonic_ns() < deadline) {
+		OK(tt_ring_writer_idle(writer, &err));
+		usleep(1000);
+	}
+	ck_assert_uint_le(disk_bytes(), limit);
+	tt_ring_writer_close(writer);
+	check_whole();
+}
+END_TEST
+
 START_TEST(a_lower_limit_holds_from_the_next_open)
 {
 	struct tt_ring_opts set = TT_RING_OPTS_INIT;
@@ -457,12 +520,14 @@ int main(void)
 	tcase_add_test(tc, age_is_that_of_the_next_file);
 	tcase_add_test(tc, what_is_refused_stays);
 	tcase_add_test(tc, rows_that_a_sync_must_reach_stay);
+	tcase_add_test(tc, without_syncs_nothing_is_waited_for);
 	tcase_add_test(tc, readers_keep_their_rows_and_count_the_rest);
 	tcase_add_test(tc, merged_files_go_with_all_their_parts);
 	tcase_add_test(tc, maintainers_do_not_meet_but_the_feed_goes_on);
 	tcase_add_test(tc, nothing_is_made);
 	tcase_add_test(tc, without_a_manifest_nothing_is_deleted);
 	tcase_add_test(tc, the_disk_never_holds_more_than_the_limit);
+	tcase_add_loop_test(tc, a_limit_that_met_a_merge_is_looked_at_again, 0, 2);
 	tcase_add_test(tc, a_lower_limit_holds_from_the_next_open);
 	tcase_add_test(tc, what_was_put_aside_counts_and_is_told);
 	suite_add_tcase(suite, tc);
