@@ -184,8 +184,13 @@ static bool wrong_keys(struct jsonl_in *js, cli_json *object, const char *missin
 	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
 		const char *key = json_object_iter_peek_name(&at);
 
-		if (!cli_find_leaf(js->head.type->row, key))
-			return wrong_value(js, "", key, strlen(key), "is an unknown key");
+		if (!cli_find_leaf(js->head.type->row, key)) {
+			char shown[CLI_SHOWN];
+
+			snprintf(js->reason, sizeof(js->reason), "key '%s' is unknown",
+				 cli_show(key, strlen(key), shown));
+			return false;
+		}
 	}
 	return missing ? wrong_key(js, missing, "is missing")
 		       : wrong(js, "one key is the name of two fields");

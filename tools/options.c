@@ -96,7 +96,9 @@ static int print_long_options(const struct cli_ctx *ctx)
 
 /* ---- Parsing ---- */
 
-static int unknown_option(const struct cli_ctx *ctx, const char *name, size_t len)
+/* dashes are those it was given with: a letter came with one. */
+static int unknown_option(const struct cli_ctx *ctx, const char *dashes, const char *name,
+			  size_t len)
 {
 	const char *names[CLI_MAX_OPTIONS + 8];
 	const char *near;
@@ -110,8 +112,8 @@ static int unknown_option(const struct cli_ctx *ctx, const char *name, size_t le
 	names[n] = NULL;
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
 	near = cli_nearest(text, names);
-	return cli_usage(ctx, "unknown option --%.*s; the nearest one is --%s", (int)len,
-			 name, near);
+	return cli_usage(ctx, "unknown option %s%.*s; the nearest one is --%s", dashes,
+			 (int)len, name, near);
 }
 
 /* Note an option; *help is set by those that end the run. */
@@ -151,7 +153,7 @@ static bool read_long(struct scan *scan, const char *text, int *status)
 	if (!option)
 		option = find_long(cli_common_options, text, len);
 	if (!option) {
-		*status = unknown_option(ctx, text, len);
+		*status = unknown_option(ctx, "--", text, len);
 		return false;
 	}
 	if (option->arg) {
@@ -184,7 +186,7 @@ static bool read_short(struct scan *scan, const char *letters, int *status)
 		if (!option) {
 			char text[2] = { *letters, '\0' };
 
-			*status = unknown_option(ctx, text, 1);
+			*status = unknown_option(ctx, "-", text, 1);
 			return false;
 		}
 		if (option->arg) {

@@ -19,6 +19,22 @@
 #define STOP_MS 500
 #define BUFFER (2 * CLI_OUT_ROOM)
 
+/* Results never take the place of a store: whoever has it open would go on in a file without
+ * a name, and what it holds may be what is being read. */
+static int refuse_store(const struct cli_out *out, const char *path)
+{
+	enum tt_path_kind kind;
+	struct tt_error err;
+
+	if (tt_path_kind(path, &kind, &err) < 0 || kind == TT_PATH_NPY)
+		return 0;
+	return cli_fail(
+		out->ctx,
+		"%s: is %s: results do not replace it; name another file, or remove "
+		"it first",
+		path, kind == TT_PATH_ARCHIVE ? "an archive" : "a live file");
+}
+
 static int open_file(struct cli_out *out, const char *path)
 {
 	struct stat st;
@@ -28,6 +44,8 @@ static int open_file(struct cli_out *out, const char *path)
 		out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 		return out->fd < 0 ? cli_fail_code(out->ctx, path, -errno) : 0;
 	}
+	if (there && refuse_store(out, path))
+		return CLI_EXIT_FAILED;
 	out->path = there ? realpath(path, NULL) : strdup(path); /* a link stays a link */
 	if (!out->path || asprintf(&out->tmp, "%s.XXXXXX", out->path) < 0) {
 		out->tmp = NULL;

@@ -118,7 +118,8 @@ is "0 bytes" "$("$ticktail" append f.npy in --format jsonl)" "appended 0 rows"
 
 refuses "a missing key" a:i4,b:i4 '{"a":1,"b":2}
 {"a":1}' 2 "'b'"
-refuses "an unknown key" a:i4 '{"a":1,"c":2}' 1 "'c'"
+refuses "an unknown key" a:i4 '{"a":1,"c":2}' 1 "key 'c' is unknown"
+refuses "an unknown key of controls" a:i4 '{"a":1,"c\u0007":2}' 1 "key 'c.x07' is unknown"
 refuses "null for an integer" a:i4 '{"a":null}' 1 "'a'"
 refuses "a float for an integer" a:i4 '{"a":1.0}' 1
 refuses "out of range" a:u8 '{"a":18446744073709551616}' 1

@@ -37,6 +37,7 @@ exits 2 "an unknown option" "$ticktail" create f --dtype f8 --capcity 3
 grep -q -e "--capacity" .out && ok "names the nearest option" || not_ok "nearest" "$(cat .out)"
 exits 2 "an option cut short is unknown" "$ticktail" create f --dtype f8 --capa 3
 exits 2 "an unknown short option" "$ticktail" tail -x f
+is "... is named as it was given" "$("$ticktail" tail -x f 2>&1 | grep -c 'option -x;')" 1
 exits 2 "an option without its value" "$ticktail" create f --dtype
 exits 2 "a value for a flag" "$ticktail" create f --exact=yes
 exits 2 "too many arguments" "$ticktail" clear a b
@@ -91,6 +92,25 @@ same "-o writes what stdout gets" kept.csv wanted.csv
 chmod 555 . && { s=0; "$ticktail" gen --rows 1 -o new.csv 2>words || s=$?; chmod 755 .
 	[ "$(id -u)" = 0 ] && skip "-o into a directory without permission" "root may do all" ||
 	is "-o into a directory without permission" $s 1; }
+# a store is not replaced by results, its own or others'
+"$ticktail" create own.npy --dtype i8 --capacity 8
+printf 'value\n1\n2\n' | "$ticktail" append own.npy -q
+"$ticktail" create own --dtype i8 --capacity 8 --rolling --keep 2
+printf 'value\n1\n' | "$ticktail" append own -q
+"$ticktail" archive own.npy -o own.h5 -q
+ln -s own.npy link
+for to in own.npy ./own.npy link own.h5 own/*.npy; do
+	for from in own.npy own "own.h5 own" x.npy; do
+		# shellcheck disable=SC2086
+		exits 1 "read $from -o $to" "$ticktail" read $from -o "$to"
+	done
+	exits 1 "gen -o $to" "$ticktail" gen --rows 1 -o "$to"
+done
+is "they are as they were" "$("$ticktail" read own.npy | tr '\n' ' ')$("$ticktail" read own |
+	tr '\n' ' ')$("$ticktail" verify own.h5)" "value 1 2 value 1 own.h5: ok"
+"$ticktail" read own.npy --format npy -o plain.npy
+exits 0 "a plain .npy file is replaced" "$ticktail" read plain.npy --head 1 --format npy -o plain.npy
+is "... by its own rows" "$("$ticktail" read plain.npy | tr '\n' ' ')" "value 1 "
 exits 1 "-o into no directory" "$ticktail" gen --rows 1 -o none/new.csv
 is "nothing is left behind" "$(find . -name '*.csv.*')" ""
 "$ticktail" gen --rows 100 --progress 2>words >/dev/null
