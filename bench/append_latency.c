@@ -2,7 +2,7 @@
 /* L1: what an append costs over the least that it could cost: a memcpy of a row's size, known
  * to the compiler, and a release store, into the same pages.
  *
- *	append_latency [--bytes N] [--repetitions N]
+ *	append_latency [--bytes N] [--repetitions N] [--case TEXT]
  *
  * Ours goes through the shared library.  The limit is there twice: behind a call through a
  * pointer with the arguments of an append, as ours is (the goal is about this one), and inlined
@@ -17,6 +17,7 @@
 enum { MAX_REPETITIONS = 999, BATCH = 16, MAX_ROW = 200 };
 
 static double option_bytes = 4 << 20, option_repetitions = 31;
+static const char *option_case = "";
 
 /* ---- The limit ---- */
 
@@ -402,6 +403,7 @@ int main(int argc, char **argv)
 		{ "bytes", &option_bytes, NULL, "bytes of rows a repetition" },
 		{ "repetitions", &option_repetitions, NULL,
 		  "of which the median counts" },
+		{ "case", NULL, &option_case, "only those with this in their names" },
 	};
 	static const struct test tests[] = {
 		{ "file append", tick, APPEND, 1, false, false, TT_WAKE_NEVER, 1.5 },
@@ -436,11 +438,12 @@ int main(int argc, char **argv)
 		  TT_WAKE_NEVER, 1.5 },
 	};
 
-	bench_options(argc, argv, options, 2);
+	bench_options(argc, argv, options, sizeof(options) / sizeof(options[0]));
 	if (option_repetitions < 1 || option_repetitions > MAX_REPETITIONS)
 		bench_die("--repetitions must be 1 to %d", MAX_REPETITIONS);
 	bench_pin(BENCH_WRITER);
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		compare(&tests[i]);
+		if (strstr(tests[i].name, option_case))
+			compare(&tests[i]);
 	return 0;
 }

@@ -115,7 +115,7 @@ bool tti_duty_claim(struct tti_duty *duty)
 	tti_attend(duty, TTI_ATTEND_CLAIMED);
 	/* a turn that began before this is seen below; a later one sees the claim */
 	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 &&
-	    (atomic_load_explicit(&duty->turn, memory_order_acquire) & 3) == 0)
+	    atomic_load_explicit(&duty->turn, memory_order_acquire) == 0)
 		return true;
 	tti_duty_unclaim(duty);
 	return false;

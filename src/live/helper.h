@@ -47,8 +47,7 @@ struct tti_duty_ops {
 
 struct tti_duty {
 	_Alignas(TTI_APART) _Atomic(uint32_t) attention; /* TTI_ATTEND_*; 0: quick */
-	_Atomic(uint64_t) turn; /* TTI_TURN_*; 0 in the low bits: nobody is at work */
-	uint64_t reserved;	/* the owner's: rows that its reserve promised */
+	_Atomic(uint64_t) turn; /* TTI_TURN_*, rows reserved; 0: nobody is at work */
 	_Alignas(TTI_APART)
 		pthread_mutex_t work_mutex; /* one at a time does what may take long */
 	const struct tti_duty_ops *ops;
@@ -103,48 +102,35 @@ static inline void tti_turn_compiler_fence(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* What the owner's thread is doing: the low two bits of turn, 0 nothing.  The rest counts
- * appends. */
+/* What the owner's thread is doing: the low two bits of turn, 0 nothing.  The rest is how many
+ * rows a reserve promised.  No value is made of the one before: an append whose stores wait for
+ * a load of what was just stored costs as much as two rows. */
 #define TTI_TURN_WORKING 1u	    /* nobody else touches the writer */
 #define TTI_TURN_RESERVED 3u	    /* the same; reserved rows wait for their publish */
 #define TTI_TURN_RESERVED_SLOWLY 2u /* the same, and the publish has things to look at */
-#define TTI_TURN_STEP 4u
+#define TTI_TURN_KINDS 3u
+#define TTI_TURN_ROW 4u
 
-/* The owner's thread: the word as it stored it last.  Loaded once an append, since each load of
- * what was just stored costs as much as a row. */
+/* The owner's thread: the word as it stored it last. */
 static inline uint64_t tti_turn(const struct tti_duty *duty)
 {
 	return atomic_load_explicit(&duty->turn, memory_order_relaxed);
 }
 
-/* Begin with doing, a TTI_TURN_*; a reserve that came before is forgotten or renewed.  turn is
- * what tti_turn() said.  Returns what is to be attended to; with TTI_ATTEND_CLAIMED in it,
- * tti_turn_wait() comes next.  Pairs with tti_duty_claim(). */
-static inline uint32_t tti_turn_open(struct tti_duty *duty, uint64_t turn, uint64_t doing)
+/* Begin with turn, a TTI_TURN_* and rows reserved; a reserve that came before is forgotten or
+ * renewed.  Returns what is to be attended to; with TTI_ATTEND_CLAIMED in it, tti_turn_wait()
+ * comes next.  Pairs with tti_duty_claim(). */
+static inline uint32_t tti_turn_open(struct tti_duty *duty, uint64_t turn)
 {
-	atomic_store_explicit(&duty->turn, (turn & ~UINT64_C(3)) | doing,
-			      memory_order_relaxed);
+	atomic_store_explicit(&duty->turn, turn, memory_order_relaxed);
 	tti_turn_compiler_fence();
 	return atomic_load_explicit(&duty->attention, memory_order_acquire);
 }
 
 /* All that was done in the turn is seen by who claims after it. */
-static inline void tti_turn_close(struct tti_duty *duty, uint64_t turn)
+static inline void tti_turn_close(struct tti_duty *duty)
 {
-	atomic_store_explicit(&duty->turn, (turn | 3) + 1, memory_order_release);
-}
-
-/* The same with the word looked at anew. */
-static inline void tti_turn_end(struct tti_duty *duty)
-{
-	tti_turn_close(duty, tti_turn(duty));
-}
-
-/* The same for a turn that appended nothing. */
-static inline void tti_turn_cancel(struct tti_duty *duty)
-{
-	atomic_store_explicit(&duty->turn, tti_turn(duty) & ~UINT64_C(3),
-			      memory_order_release);
+	atomic_store_explicit(&duty->turn, 0, memory_order_release);
 }
 
 /* The owner's thread: rows that it reserved wait for their publish. */

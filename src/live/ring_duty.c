@@ -40,18 +40,20 @@ void tti_writer_count_rows(struct tt_ring_writer *writer, int64_t wall_ns)
 {
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
 	uint64_t rows = file->before + tti_wfile_end(file),
-		 turn = LOAD(writer->duty.turn) & ~UINT64_C(3);
+		 appends = rows - LOAD(writer->batched);
 	struct tti_counters *counters = tti_writer_counters(writer);
 
-	if (rows != writer->seen_rows) {
-		uint64_t more = rows - writer->seen_rows;
-
-		tti_count_appended(counters, more, more * writer->row_bytes,
-				   (turn - writer->seen_turn) / TTI_TURN_STEP);
-		tti_count_last_write(counters, wall_ns);
-	}
+	if (rows == writer->seen_rows)
+		return;
+	/* of a batch under way the rows may come after what says that they are one append */
+	if ((int64_t)(appends - writer->seen_appends) < 0)
+		appends = writer->seen_appends;
+	tti_count_appended(counters, rows - writer->seen_rows,
+			   (rows - writer->seen_rows) * writer->row_bytes,
+			   appends - writer->seen_appends);
+	tti_count_last_write(counters, wall_ns);
 	writer->seen_rows = rows;
-	writer->seen_turn = turn;
+	writer->seen_appends = appends;
 }
 
 static bool has_to_roll(const struct tt_ring_writer *writer, uint64_t end)
@@ -126,7 +128,7 @@ static bool is_still(const struct tti_duty *duty)
 	const struct tt_ring_writer *writer = writer_of(duty);
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
 
-	return (LOAD(duty->turn) & 3) != TTI_TURN_WORKING &&
+	return LOAD(duty->turn) != TTI_TURN_WORKING &&
 	       file->name == writer->seen_name && tti_wfile_end(file) == writer->seen_end;
 }
 

@@ -20,24 +20,23 @@ static inline struct tti_live *live_of(const struct tt_ring_writer *writer)
 
 static uint64_t promised(const struct tt_ring_writer *writer)
 {
-	return tti_turn_is_reserved(&writer->duty) ? writer->duty.reserved : 0;
+	return tti_turn(&writer->duty) / TTI_TURN_ROW;
 }
 
 /* A look at, or a change of, the writer that is no append.  What a reserve promised holds. */
 static void enter(struct tt_ring_writer *writer)
 {
-	uint64_t turn = tti_turn(&writer->duty);
-	uint64_t doing =
-		tti_turn_is_reserved(&writer->duty) ? turn & 3 : TTI_TURN_WORKING;
+	uint64_t turn = tti_turn_is_reserved(&writer->duty) ? tti_turn(&writer->duty)
+							    : TTI_TURN_WORKING;
 
-	if (tti_turn_open(&writer->duty, turn, doing) & TTI_ATTEND_CLAIMED)
+	if (tti_turn_open(&writer->duty, turn) & TTI_ATTEND_CLAIMED)
 		tti_turn_wait(&writer->duty);
 }
 
 static void leave(struct tt_ring_writer *writer)
 {
 	if (!tti_turn_is_reserved(&writer->duty))
-		tti_turn_cancel(&writer->duty);
+		tti_turn_close(&writer->duty);
 }
 
 /* ---- What the caller may ask ---- */
@@ -248,6 +247,7 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_ring_writer *
 	uint64_t done = 0;
 	int rc = TT_OK;
 
+	tti_writer_batched(writer, count - (count > 0));
 	while (done < count && rc == TT_OK) {
 		uint64_t some = count - done;
 
@@ -255,10 +255,12 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_ring_writer *
 		done += some;
 		at += some * writer->row_bytes;
 	}
+	if (done < count) /* modulo 2^64 */
+		tti_writer_batched(writer, done - (done > 0) - (count - 1));
 	if (timed)
 		tti_count_took(tti_writer_counters(writer), TTI_HIST_APPEND,
 			       tti_clock_monotonic_ns() - before);
-	tti_turn_end(&writer->duty);
+	tti_turn_close(&writer->duty);
 	if (flags & TTI_ATTEND_ASLEEP)
 		tti_pulse_wake();
 	if (done_out)
@@ -280,10 +282,11 @@ __attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
 			 count - 1 >= live->limit - live->end)) /* 0 as well */
 		return append_slowly(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.quick");
+	tti_writer_batched(writer, count - 1);
 	tti_live_copy_many(live, live->at, rows, count);
 	TTI_FAILPOINT("ring.append.put");
 	tti_live_advance(live, count);
-	tti_turn_end(&writer->duty);
+	tti_turn_close(&writer->duty);
 	if (done_out)
 		*done_out = count;
 	return TT_OK;
@@ -292,8 +295,7 @@ __attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
 int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
 		   uint64_t *done_out, struct tt_error *err)
 {
-	uint64_t turn = tti_turn(&writer->duty);
-	uint32_t flags = tti_turn_open(&writer->duty, turn, TTI_TURN_WORKING);
+	uint32_t flags = tti_turn_open(&writer->duty, TTI_TURN_WORKING);
 	struct tti_live *live = live_of(writer);
 
 	if (TTI_UNLIKELY(flags != 0 || count != 1 || live->end >= live->limit))
@@ -303,7 +305,7 @@ int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t cou
 		return append_other(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.put");
 	tti_live_advance_one(live);
-	tti_turn_close(&writer->duty, turn);
+	tti_turn_close(&writer->duty);
 	if (done_out)
 		*done_out = 1;
 	return TT_OK;
@@ -321,18 +323,18 @@ __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_write
 	int rc;
 
 	*got_out = 0;
-	tti_turn_open(duty, tti_turn(duty), TTI_TURN_WORKING);
+	tti_turn_open(duty, TTI_TURN_WORKING);
 	if (attend(writer) & TTI_ATTEND_ASLEEP)
 		tti_pulse_wake();
 	rc = count > 0 ? make_room(writer, count, err)
 		       : tti_fail(err, TT_E_RANGE, "%s: nothing to reserve",
 				  writer->ring.path);
 	if (rc < 0) {
-		tti_turn_cancel(duty);
+		tti_turn_close(duty);
 		return NULL;
 	}
-	*got_out = duty->reserved = tti_min_u64(tti_live_room(live_of(writer)), count);
-	tti_turn_open(duty, tti_turn(duty), TTI_TURN_RESERVED_SLOWLY);
+	*got_out = tti_min_u64(tti_live_room(live_of(writer)), count);
+	tti_turn_open(duty, *got_out * TTI_TURN_ROW + TTI_TURN_RESERVED_SLOWLY);
 	return live_of(writer)->at;
 }
 
@@ -340,13 +342,12 @@ __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_write
 void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count, uint64_t *got_out,
 		      struct tt_error *err)
 {
-	struct tti_duty *duty = &writer->duty;
-	uint32_t flags = tti_turn_open(duty, tti_turn(duty), TTI_TURN_RESERVED);
+	uint32_t flags =
+		tti_turn_open(&writer->duty, count * TTI_TURN_ROW + TTI_TURN_RESERVED);
 	struct tti_live *live = live_of(writer);
 
 	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
 		return reserve_slowly(writer, count, got_out, err);
-	duty->reserved = count;
 	*got_out = count;
 	return live->at;
 }
@@ -358,7 +359,7 @@ __attribute__((noinline, cold)) static int published_slowly(struct tt_ring_write
 	uint32_t flags = attend(writer);
 	int rc = after_publish(writer, count, flags, NULL);
 
-	tti_turn_end(&writer->duty);
+	tti_turn_close(&writer->duty);
 	if (flags & TTI_ATTEND_ASLEEP)
 		tti_pulse_wake();
 	return rc;
@@ -378,17 +379,17 @@ __attribute__((noinline, cold)) static int publish_slowly(struct tt_ring_writer 
 	rc = tti_live_publish(live, live->end + count);
 	if (rc == TT_OK)
 		return published_slowly(writer, count);
-	tti_turn_end(&writer->duty);
+	tti_turn_close(&writer->duty);
 	return rc;
 }
 
 /* While rows were reserved the pulse may have gone to sleep: attention is loaded behind the
  * store of end. */
-static inline int published(struct tt_ring_writer *writer, uint64_t turn, uint64_t count)
+static inline int published(struct tt_ring_writer *writer, uint64_t count)
 {
 	if (TTI_UNLIKELY(tti_attention(&writer->duty) != 0))
 		return published_slowly(writer, count);
-	tti_turn_close(&writer->duty, turn);
+	tti_turn_close(&writer->duty);
 	return TT_OK;
 }
 
@@ -402,16 +403,17 @@ __attribute__((noinline)) static int publish_other(struct tt_ring_writer *writer
 	if (count > promised(writer))
 		return TT_E_MISUSE;
 	if (count == 0) {
-		tti_turn_cancel(&writer->duty);
+		tti_turn_close(&writer->duty);
 		return TT_OK;
 	}
-	if ((turn & 3) != TTI_TURN_RESERVED)
+	tti_writer_batched(writer, count - 1);
+	if ((turn & TTI_TURN_KINDS) != TTI_TURN_RESERVED)
 		return publish_slowly(writer, count);
 	if (live->has_padding)
 		tti_live_clear_padding(live, live->at, count);
 	TTI_FAILPOINT("ring.publish.quick");
 	tti_live_advance(live, count);
-	return published(writer, turn, count);
+	return published(writer, count);
 }
 
 int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
@@ -420,12 +422,12 @@ int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 	uint64_t turn = tti_turn(&writer->duty);
 
 	/* a quick reserve was of one row at least, and below the limit */
-	if (TTI_UNLIKELY(count != 1 || (turn & 3) != TTI_TURN_RESERVED ||
+	if (TTI_UNLIKELY(count != 1 || (turn & TTI_TURN_KINDS) != TTI_TURN_RESERVED ||
 			 !tti_live_clear_one(live)))
 		return publish_other(writer, count);
 	TTI_FAILPOINT("ring.publish.quick");
 	tti_live_advance_one(live);
-	return published(writer, turn, 1);
+	return published(writer, 1);
 }
 
 /* ---- What is asked for now ---- */
@@ -435,11 +437,11 @@ int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err)
 	int rc = TT_OK;
 
 	if (tti_turn_is_reserved(&writer->duty))
-		tti_turn_cancel(&writer->duty);
+		tti_turn_close(&writer->duty);
 	enter(writer);
 	if (live_of(writer)->end > 0)
 		rc = tti_writer_roll(writer, err);
-	tti_turn_cancel(&writer->duty);
+	tti_turn_close(&writer->duty);
 	if (rc < 0)
 		return rc;
 	tti_upkeep_lock(writer);

@@ -38,6 +38,7 @@ struct tt_ring_writer {
 	_Atomic(uint64_t) served;     /* the seal request that was looked at last */
 	_Atomic(bool) seal_failed;    /* it was not answered: idle tries again */
 	_Atomic(int64_t) roll_due_ns; /* INT64_MAX: not by time, or no row yet */
+	_Atomic(uint64_t) batched;    /* rows of appends of several, less one each */
 	uint32_t publishes;	      /* paces the stamps of a writer without helper */
 	bool clean, no_helper, force_network_fs;
 	bool queue_whole;      /* at open: the manifest needed no mending */
@@ -74,7 +75,7 @@ struct tt_ring_writer {
 	struct tt_error kept; /* upkeep: an error of the helper that nobody was told */
 
 	/* pulse */
-	uint64_t seen_name, seen_end, seen_rows, seen_turn;
+	uint64_t seen_name, seen_end, seen_rows, seen_appends;
 	int64_t seen_ns; /* when it moved last */
 };
 
@@ -107,6 +108,13 @@ static inline struct tti_counters *tti_writer_counters(
 	const struct tt_ring_writer *writer)
 {
 	return tti_ring_counters(&writer->ring);
+}
+
+/* The owner, before it publishes: rows of an append that has (or will have) another row that
+ * counts for it.  So an append of one row, the quickest, has nothing to count. */
+static inline void tti_writer_batched(struct tt_ring_writer *writer, uint64_t rows)
+{
+	tti_counter_bump(&writer->batched, rows);
 }
 
 /* Upkeep: may it be made?  Pairs with tti_next_free(). */
