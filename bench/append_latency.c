@@ -125,6 +125,11 @@ struct place {
 typedef int file_append_fn(struct tt_file *, const void *, uint64_t);
 typedef int ring_append_fn(struct tt_ring_writer *, const void *, uint64_t, uint64_t *,
 			   struct tt_error *);
+typedef void *file_reserve_fn(struct tt_file *, uint64_t);
+typedef int file_publish_fn(struct tt_file *, uint64_t);
+typedef void *ring_reserve_fn(struct tt_ring_writer *, uint64_t, uint64_t *,
+			      struct tt_error *);
+typedef int ring_publish_fn(struct tt_ring_writer *, uint64_t);
 
 #define STEP(place, i) \
 	((place)->batch + \
@@ -149,10 +154,14 @@ static BENCH_NOINLINE uint64_t run_file_append(struct place *place,
 
 static BENCH_NOINLINE uint64_t run_file_reserve(struct place *place)
 {
+	file_reserve_fn *volatile first = tt_file_reserve;
+	file_publish_fn *volatile second = tt_file_publish;
+	file_reserve_fn *reserve = first;
+	file_publish_fn *publish = second;
 	uint64_t count = place->test->count, bad = 0;
 
 	for (uint64_t i = 0; i < place->steps; i++) {
-		void *to = tt_file_reserve(place->file, count);
+		void *to = reserve(place->file, count);
 
 		if (!to)
 			return 1;
@@ -160,7 +169,7 @@ static BENCH_NOINLINE uint64_t run_file_reserve(struct place *place)
 			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
 		else
 			memcpy(to, STEP(place, i), BATCH * sizeof(struct bench_tick));
-		bad += tt_file_publish(place->file, count) != 0;
+		bad += publish(place->file, count) != 0;
 	}
 	return bad;
 }
@@ -184,11 +193,15 @@ static BENCH_NOINLINE uint64_t run_ring_append(struct place *place,
 
 static BENCH_NOINLINE uint64_t run_ring_reserve(struct place *place)
 {
+	ring_reserve_fn *volatile first = tt_ring_reserve;
+	ring_publish_fn *volatile second = tt_ring_publish;
+	ring_reserve_fn *reserve = first;
+	ring_publish_fn *publish = second;
 	uint64_t count = place->test->count, bad = 0, got;
 
 	for (uint64_t i = 0; i < place->steps; i++) {
 		struct tt_error err;
-		void *to = tt_ring_reserve(place->writer, count, &got, &err);
+		void *to = reserve(place->writer, count, &got, &err);
 
 		if (!to || got != count)
 			return 1;
@@ -196,7 +209,7 @@ static BENCH_NOINLINE uint64_t run_ring_reserve(struct place *place)
 			memcpy(to, STEP(place, i), sizeof(struct bench_tick));
 		else
 			memcpy(to, STEP(place, i), BATCH * sizeof(struct bench_tick));
-		bad += tt_ring_publish(place->writer, count) != 0;
+		bad += publish(place->writer, count) != 0;
 	}
 	return bad;
 }

@@ -115,14 +115,15 @@ __attribute__((noinline)) static int append_other(struct tt_file *file, const vo
 int tt_file_append(struct tt_file *file, const void *rows, uint64_t count)
 {
 	struct tti_live *live = &file->live;
+	const struct tti_live_next next = tti_live_next(live);
 
-	if (TTI_UNLIKELY(count != 1 || live->end >= live->limit))
+	if (TTI_UNLIKELY(count != 1 || next.end >= live->limit))
 		return append_other(file, rows, count);
 	TTI_FAILPOINT("file.append.before_rows");
-	if (!tti_live_put_one(live, rows))
+	if (!tti_live_put_one(live, &next, rows))
 		return append_other(file, rows, count);
 	TTI_FAILPOINT("file.append.before_publish");
-	tti_live_advance_one(live);
+	tti_live_advance_one(live, &next);
 	TTI_FAILPOINT("file.append.after_publish");
 	return published(file);
 }
@@ -174,12 +175,13 @@ __attribute__((noinline)) static int publish_other(struct tt_file *file, uint64_
 int tt_file_publish(struct tt_file *file, uint64_t count)
 {
 	struct tti_live *live = &file->live;
+	const struct tti_live_next next = tti_live_next(live);
 
-	if (TTI_UNLIKELY(count != 1 || live->end >= live->limit ||
-			 !tti_live_clear_one(live)))
+	if (TTI_UNLIKELY(count != 1 || next.end >= live->limit ||
+			 !tti_live_clear_one(live, next.at)))
 		return publish_other(file, count);
 	TTI_FAILPOINT("file.publish.before");
-	tti_live_advance_one(live);
+	tti_live_advance_one(live, &next);
 	return published(file);
 }
 

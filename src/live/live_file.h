@@ -36,8 +36,9 @@ struct tti_live {
 	bool writable;
 	bool has_padding;	     /* append has padding bytes to zero */
 	uint32_t tail_words;	     /* 5, 4; 0: a plain .npy file */
-	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
 	unsigned char gap_class;     /* enum tti_gap_class, of what is to be zeroed */
+	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
+	uint32_t gap_last;	     /* of TTI_GAP_TO8: where its last four bytes are */
 	_Alignas(16) unsigned char mask
 		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding to be zeroed */
 
@@ -120,15 +121,28 @@ static inline void tti_live_advance(struct tti_live *live, uint64_t count)
 	live->at += count * live->row_bytes;
 }
 
-/* The same for one row: no multiplication. */
-static inline void tti_live_advance_one(struct tti_live *live)
-{
-	uint64_t end = live->end + 1;
-	unsigned char *at = live->at + live->row_bytes;
+/* What the append of one row needs, loaded before the row is stored: a store through a pointer
+ * to bytes might have changed any of it, as far as the compiler knows, and a second load of what
+ * the append before has just stored is the longest wait in it. */
+struct tti_live_next {
+	unsigned char *at;
+	uint64_t end;
+	uint64_t row_bytes;
+	tti_word *tail;
+};
 
-	tti_end_publish(live->tail, end);
-	live->end = end;
-	live->at = at;
+TTI_INLINE struct tti_live_next tti_live_next(const struct tti_live *live)
+{
+	return (struct tti_live_next){ live->at, live->end, live->row_bytes, live->tail };
+}
+
+/* The row at next is in place. */
+TTI_INLINE void tti_live_advance_one(struct tti_live *live,
+				     const struct tti_live_next *next)
+{
+	tti_end_publish(next->tail, next->end + 1);
+	live->end = next->end + 1;
+	live->at = next->at + next->row_bytes;
 }
 
 /* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
@@ -161,16 +175,16 @@ enum tti_gap_class {
 	TTI_GAP_ANY,
 };
 
-/* Zero the padding of one row at live->at; false, and nothing done, for TTI_GAP_ANY.  Two stores
- * that overlap, and no load: it would wait for the narrower stores that just filled the row. */
-TTI_INLINE bool tti_live_clear_one(const struct tti_live *live)
+/* Zero the padding of one row at at; false, and nothing done, for TTI_GAP_ANY.  Two stores that
+ * overlap, and no load: it would wait for the narrower stores that just filled the row. */
+TTI_INLINE bool tti_live_clear_one(const struct tti_live *live, unsigned char *at)
 {
-	unsigned char *at = live->at + live->gap_off;
+	uint32_t off = live->gap_off, last = live->gap_last;
 
 	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_TO8))
 		return live->gap_class == TTI_GAP_NONE;
-	memset(at, 0, 4);
-	memset(at + live->gap_bytes - 4, 0, 4);
+	memset(at + off, 0, 4);
+	memset(at + last, 0, 4);
 	return true;
 }
 
@@ -180,16 +194,15 @@ void tti_live_copy_many(const struct tti_live *live, unsigned char *to, const vo
 
 /* One row to where the next row goes; false, and nothing done, for TTI_ROW_ANY.  Without padding
  * to be zeroed the mask is all ones. */
-TTI_INLINE bool tti_live_put_one(const struct tti_live *live, const void *row)
+TTI_INLINE bool tti_live_put_one(const struct tti_live *live,
+				 const struct tti_live_next *next, const void *row)
 {
-	size_t n = live->row_bytes;
-
 	if (TTI_LIKELY(live->row_class == TTI_ROW_TO32))
-		tti_row_to32(live->at, row, n, live->mask);
+		tti_row_to32(next->at, row, next->row_bytes, live->mask);
 	else if (live->row_class == TTI_ROW_TO64)
-		tti_row_to64(live->at, row, n, live->mask);
+		tti_row_to64(next->at, row, next->row_bytes, live->mask);
 	else if (live->row_class == TTI_ROW_TO16)
-		tti_row_to16(live->at, row, n, live->mask);
+		tti_row_to16(next->at, row, next->row_bytes, live->mask);
 	else
 		return false;
 	return true;

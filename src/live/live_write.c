@@ -59,6 +59,7 @@ void tti_live_choose_copy(struct tti_live *live, bool clean)
 	live->gap_class = !live->has_padding	 ? TTI_GAP_NONE
 			  : live->gap_bytes >= 4 ? TTI_GAP_TO8
 						 : TTI_GAP_ANY;
+	live->gap_last = live->gap_off + live->gap_bytes - 4;
 	memset(live->mask, 0xff, sizeof(live->mask));
 	if (live->masked)
 		tti_live_clear_gaps(live, live->mask, 1);
@@ -95,7 +96,9 @@ void tti_live_copy_many(const struct tti_live *live, unsigned char *to, const vo
 
 void tti_live_put(const struct tti_live *live, const void *rows, uint64_t count)
 {
-	if (count != 1 || !tti_live_put_one(live, rows))
+	const struct tti_live_next next = tti_live_next(live);
+
+	if (count != 1 || !tti_live_put_one(live, &next, rows))
 		tti_live_copy_many(live, live->at, rows, count);
 }
 

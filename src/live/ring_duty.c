@@ -128,8 +128,8 @@ static bool is_still(const struct tti_duty *duty)
 	const struct tt_ring_writer *writer = writer_of(duty);
 	const struct tti_wfile *file = tti_writer_file_seen(writer);
 
-	return LOAD(duty->turn) != TTI_TURN_WORKING &&
-	       file->name == writer->seen_name && tti_wfile_end(file) == writer->seen_end;
+	return LOAD(duty->turn) != TTI_TURN_WORKING && file->name == writer->seen_name &&
+	       tti_wfile_end(file) == writer->seen_end;
 }
 
 static int64_t patience_ns(const struct tti_duty *duty, const struct tti_look *look)

@@ -297,14 +297,15 @@ int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t cou
 {
 	uint32_t flags = tti_turn_open(&writer->duty, TTI_TURN_WORKING);
 	struct tti_live *live = live_of(writer);
+	const struct tti_live_next next = tti_live_next(live);
 
-	if (TTI_UNLIKELY(flags != 0 || count != 1 || live->end >= live->limit))
+	if (TTI_UNLIKELY(flags != 0 || count != 1 || next.end >= live->limit))
 		return append_other(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.quick");
-	if (!tti_live_put_one(live, rows))
+	if (!tti_live_put_one(live, &next, rows))
 		return append_other(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.put");
-	tti_live_advance_one(live);
+	tti_live_advance_one(live, &next);
 	tti_turn_close(&writer->duty);
 	if (done_out)
 		*done_out = 1;
@@ -419,14 +420,15 @@ __attribute__((noinline)) static int publish_other(struct tt_ring_writer *writer
 int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 {
 	struct tti_live *live = live_of(writer);
+	const struct tti_live_next next = tti_live_next(live);
 	uint64_t turn = tti_turn(&writer->duty);
 
 	/* a quick reserve was of one row at least, and below the limit */
 	if (TTI_UNLIKELY(count != 1 || (turn & TTI_TURN_KINDS) != TTI_TURN_RESERVED ||
-			 !tti_live_clear_one(live)))
+			 !tti_live_clear_one(live, next.at)))
 		return publish_other(writer, count);
 	TTI_FAILPOINT("ring.publish.quick");
-	tti_live_advance_one(live);
+	tti_live_advance_one(live, &next);
 	return published(writer, 1);
 }
 

@@ -19,8 +19,8 @@
 
 enum tti_row_class {
 	TTI_ROW_ANY,  /* memcpy */
-	TTI_ROW_TO16, /* 8 to 16 bytes */
-	TTI_ROW_TO32, /* 17 to 32 */
+	TTI_ROW_TO16, /* 8 to 15 bytes */
+	TTI_ROW_TO32, /* 16 to 32 */
 	TTI_ROW_TO64, /* 33 to 64 */
 };
 
@@ -28,7 +28,7 @@ static inline enum tti_row_class tti_row_class(uint64_t bytes)
 {
 	if (bytes < 8 || bytes > 64)
 		return TTI_ROW_ANY;
-	return bytes <= 16 ? TTI_ROW_TO16 : bytes <= 32 ? TTI_ROW_TO32 : TTI_ROW_TO64;
+	return bytes < 16 ? TTI_ROW_TO16 : bytes <= 32 ? TTI_ROW_TO32 : TTI_ROW_TO64;
 }
 
 typedef uint8_t tti_v16 __attribute__((vector_size(16), aligned(1), may_alias));
