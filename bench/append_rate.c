@@ -25,13 +25,23 @@ static const char *option_ticktail;
 
 /* ---- Sides ---- */
 
-enum { SPARSE, HELPER, NO_HELPER, HELPER_SYNC, NO_HELPER_SYNC, HELPER_ARCHIVE, SIDES };
+enum {
+	SPARSE,
+	FLOOR,
+	HELPER,
+	NO_HELPER,
+	HELPER_SYNC,
+	NO_HELPER_SYNC,
+	HELPER_ARCHIVE,
+	SIDES
+};
 static const struct {
 	const char *name;
 	int64_t sync_ms;
 	bool no_helper, archive;
 } sides[SIDES] = {
 	[SPARSE] = { "sparse file without helper", TT_SYNC_NONE, true, false },
+	[FLOOR] = { "bare memcpy at the same times", TT_SYNC_NONE, true, false },
 	[HELPER] = { "no sync", TT_SYNC_NONE, false, false },
 	[NO_HELPER] = { "no sync, no helper", TT_SYNC_NONE, true, false },
 	[HELPER_SYNC] = { "sync 1 s", 1000, false, false },
@@ -50,10 +60,21 @@ struct load {
 	double rate, seconds;
 	uint64_t capacity; /* rows a file */
 	const char *dir;
-	bool no_helper;
+	bool no_helper, floor;
 	int64_t sync_ms;
 	struct result *result; /* shared with the parent */
 };
+
+/* ---- The floor ---- */
+
+/* The same loop with a memcpy of a row into memory that is there: what is left of the tail is
+ * the machine's, its hypervisor's and its clock's. */
+static struct bench_tick floor_rows[64];
+
+static BENCH_NOINLINE void floor_append(uint64_t number, const struct bench_tick *row)
+{
+	memcpy(&floor_rows[number % 64], row, sizeof(*row));
+}
 
 /* ---- The baseline ---- */
 
@@ -114,14 +135,17 @@ static BENCH_NOINLINE void sparse_append(struct sparse *file,
 
 struct target {
 	struct sparse sparse;
-	struct tt_ring_writer *writer; /* NULL: sparse */
+	struct tt_ring_writer *writer; /* NULL: sparse, or the floor */
+	bool floor;
 };
 
 static inline void append_one(struct target *target, const struct bench_tick *row)
 {
 	struct tt_error err;
 
-	if (!target->writer)
+	if (target->floor)
+		floor_append((uint64_t)row->ts, row);
+	else if (!target->writer)
 		sparse_append(&target->sparse, row);
 	else if (tt_ring_append(target->writer, row, 1, NULL, &err) < 0)
 		bench_die("%s", err.text);
@@ -150,6 +174,9 @@ static void open_target(const struct load *load, struct target *target)
 {
 	char ring[600];
 
+	target->floor = load->floor;
+	if (load->floor)
+		return;
 	if (load->sync_ms == INT64_MIN) {
 		target->sparse =
 			(struct sparse){ .dir = load->dir, .capacity = load->capacity };
@@ -252,6 +279,7 @@ static void run_side(int side, double rate, struct result *result)
 			     rows < 64 ? 64 : (uint64_t)rows,
 			     dir,
 			     sides[side].no_helper,
+			     side == FLOOR,
 			     side == SPARSE ? INT64_MIN : sides[side].sync_ms,
 			     result };
 	pid_t archiver = -1, writer;
@@ -261,7 +289,7 @@ static void run_side(int side, double rate, struct result *result)
 	snprintf(archive, sizeof(archive), "%s/archive.h5", dir);
 	if (mkdir(dir, 0755) < 0)
 		bench_die("%s: %s", dir, strerror(errno));
-	if (side != SPARSE)
+	if (side != SPARSE && side != FLOOR)
 		bench_make_ring(&(struct bench_ring){
 			ring, BENCH_TICK, true, load.capacity, 8, sides[side].sync_ms });
 	writer = bench_spawn(writer_child, &load);
@@ -274,8 +302,10 @@ static void run_side(int side, double rate, struct result *result)
 			bench_die("the archiver wrote nothing: %s archive",
 				  option_ticktail);
 	}
-	result->rolls += side == SPARSE ? (uint64_t)(rate * seconds) / load.capacity
-					: count_rolls(ring);
+	if (side == SPARSE)
+		result->rolls += (uint64_t)(rate * seconds) / load.capacity;
+	else if (side != FLOOR)
+		result->rolls += count_rolls(ring);
 	bench_remove_tree(dir);
 }
 
@@ -331,6 +361,7 @@ static void run_rate(double rate, bool archive)
 {
 	static const struct pair pairs[] = {
 		{ HELPER, SPARSE, 10, "sparse file without helper" },
+		{ FLOOR, HELPER, 0, "no sync: its tail is the machine's part of that" },
 		{ NO_HELPER, SPARSE, 0, "sparse file without helper" },
 		{ HELPER_SYNC, NO_HELPER_SYNC, 10, "the same without helper" },
 		{ HELPER_ARCHIVE, HELPER_SYNC, 0, "the same without archiver" },
