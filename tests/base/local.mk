@@ -1,10 +1,4 @@
 check_PROGRAMS += tests/base/test_base
 TESTS += tests/base/test_base
-tests_base_test_base_SOURCES = tests/base/test_base.c
-tests_base_test_base_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_base_test_base_LDADD = $(TEST_LIBS)
 check_PROGRAMS += tests/base/test_time
 TESTS += tests/base/test_time
-tests_base_test_time_SOURCES = tests/base/test_time.c
-tests_base_test_time_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_base_test_time_LDADD = $(TEST_LIBS)

@@ -10,29 +10,19 @@ POWER_WRAPS = -Wl,--wrap=open,--wrap=openat,--wrap=fopen,--wrap=fsync,--wrap=fda
 	-Wl,--wrap=pwrite,--wrap=write,--wrap=sync_file_range,--wrap=msync \
 	-Wl,--wrap=tti_failpoint
 
-check_PROGRAMS += tests/live/power/power
-TESTS += tests/live/power/power
+check_PROGRAMS += tests/live/power/power tests/live/power/order
+TESTS += tests/live/power/power tests/live/power/order
 tests_live_power_power_SOURCES = \
 	tests/live/power/power.c tests/live/power/power.h \
 	tests/live/power/ring_power.c \
 	tests/live/power/file_power.c \
-	tests/lib/mp.c tests/lib/mp.h \
 	$(POWER_MODEL)
-tests_live_power_power_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+tests_live_power_power_CPPFLAGS = $(CRASH_CPPFLAGS)
 tests_live_power_power_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
-tests_live_power_power_LDADD = libttfail.la
+tests_live_power_power_LDADD = $(CRASH_LIBS)
 
-# A feed killed at random instants from outside.
-check_PROGRAMS += tests/live/kill_storm
-TESTS += tests/live/kill_storm
-tests_live_kill_storm_SOURCES = tests/live/kill_storm.c tests/lib/mp.c tests/lib/mp.h
-tests_live_kill_storm_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_live_kill_storm_LDADD = libttlive.la libttbase.la
-
-# The order of calls, by the same means.
-check_PROGRAMS += tests/live/power/order
-TESTS += tests/live/power/order
-tests_live_power_order_SOURCES = tests/live/power/order.c $(LIVE_TEST_SOURCES) $(POWER_MODEL)
-tests_live_power_order_CPPFLAGS = $(TEST_CPPFLAGS) -DTTI_FAILPOINTS
+# the order of calls, by the same means
+tests_live_power_order_SOURCES = tests/live/power/order.c $(POWER_MODEL)
+tests_live_power_order_CPPFLAGS = $(CRASH_CPPFLAGS)
 tests_live_power_order_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
-tests_live_power_order_LDADD = libttfail.la $(CHECK_LIBS)
+tests_live_power_order_LDADD = $(CRASH_LIBS)
