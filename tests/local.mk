@@ -9,6 +9,7 @@ LDADD = tests/lib/libhelp.la libttlive.la libttbase.la $(CHECK_LIBS)
 check_LTLIBRARIES += tests/lib/libhelp.la
 tests_lib_libhelp_la_SOURCES = \
 	tests/lib/mp.c tests/lib/mp.h \
+	tests/lib/sanitizers.h \
 	tests/lib/tmpdir.c tests/lib/tmpdir.h \
 	tests/live/file_helpers.c tests/live/file_helpers.h
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings in one process: creation, appending across files, the queue, positions, readers, and
  * the faults of other writers of this format that are not repeated here. */
+#include "lib/sanitizers.h"
 #include "ring_help.h"
 
 /* ---- Creating ---- */
@@ -814,18 +815,9 @@ END_TEST
 
 /* ---- Damage and hostile surroundings ---- */
 
-/* A size that nobody could copy: it is moved, and its holes stay holes. */
-/* All entries that could be in it are looked at: too slow for a thread sanitizer. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HUGE_BYTES (INT64_C(1) << 24)
-#endif
-#elif defined(__SANITIZE_THREAD__)
-#define HUGE_BYTES (INT64_C(1) << 24)
-#endif
-#ifndef HUGE_BYTES
-#define HUGE_BYTES (INT64_C(1) << 40)
-#endif
+/* A size that nobody could copy: it is moved, and its holes stay holes.  All entries that could
+ * be in it are looked at: too slow for a thread sanitizer. */
+#define HUGE_BYTES (INT64_C(1) << (UNDER_TSAN ? 24 : 40))
 
 START_TEST(huge_damage_is_kept_aside_without_its_bytes)
 {

@@ -2,6 +2,7 @@
 /* A writer in a host that runs out of something, or whose clock is set: it goes on without
  * being opened again, and nothing is taken for damage. */
 #include "lib/mp.h"
+#include "lib/sanitizers.h"
 #include "ring_help.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -113,22 +114,11 @@ START_TEST(a_roll_without_descriptors_is_tried_again)
 }
 END_TEST
 
-/* A sanitizer's shadow memory takes more than any limit leaves. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SHADOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SHADOW 1
-#endif
-#endif
-#ifndef HAS_SHADOW
-#define HAS_SHADOW 0
-#endif
-
 START_TEST(a_roll_without_address_space_is_tried_again)
 {
-	/* an emulator has an address space of its own */
-	if (HAS_SHADOW || !mp_dontfork_works() || getenv("TT_NO_RLIMIT_AS")) {
+	/* a sanitizer's shadow takes more than any limit leaves; an emulator has its own space */
+	if (UNDER_ASAN || UNDER_TSAN || !mp_dontfork_works() ||
+	    getenv("TT_NO_RLIMIT_AS")) {
 		printf("# SKIP the address space cannot be limited here\n");
 		return;
 	}
