@@ -63,7 +63,7 @@ ticktail_SOURCES = \
 	tools/status_text.c \
 	tools/tail.c tools/tail.h \
 	tools/tail_file.c \
-	tools/tail_ring.c \
+	tools/tail_cut.c tools/tail_ring.c \
 	tools/ticktail.c \
 	tools/value.h \
 	tools/value_float.c \

@@ -38,6 +38,18 @@ int cli_position_load(const struct cli_ctx *ctx, const char *path,
 int cli_position_save(const struct cli_ctx *ctx, const char *path,
 		      const struct cli_position *position);
 
+/* Whether rows before a stored place of a single file were cut after a power loss
+ * (tail_cut.c). */
+struct cli_cut_search {
+	const char *path;
+	const struct cli_position *stored; /* seen_rows at most CLI_RECENT_ROWS and row */
+	uint64_t row_bytes;
+	const unsigned char *live; /* what is at the rows before the place now, ... */
+	uint64_t live_rows;	   /* ... as many as there are */
+};
+/* *cut_out: the first row that was cut.  *any_out: some were, of this file or one before. */
+bool cli_find_cut(const struct cli_cut_search *search, uint64_t *cut_out, bool *any_out);
+
 struct cli_tail {
 	struct cli_ctx *ctx;
 	const char *path;

@@ -267,6 +267,57 @@ static int from_start(struct tailed *t, const char *what)
 	return 0;
 }
 
+/* Rows before the stored place are not those that were read: were they cut?  1 yes, at *cut,
+ * 0 not known, or -1: rows of some file here were, no place fits. */
+static int look_for_cut(struct tailed *t, uint64_t *cut)
+{
+	const struct cli_position *stored = &t->tail->stored;
+	uint64_t first = stored->row - stored->seen_rows;
+	struct cli_cut_search search = { .path = t->tail->path,
+					 .stored = stored,
+					 .row_bytes = t->info.row_bytes };
+	unsigned char *live;
+	bool any, found;
+
+	if (stored->inode == 0 || stored->seen_rows > stored->row ||
+	    stored->seen_rows > CLI_RECENT_ROWS || first < t->info.start)
+		return 0;
+	live = malloc((size_t)(stored->seen_rows * t->info.row_bytes) + 1);
+	if (!live)
+		return 0;
+	search.live = live;
+	if (t->info.end > first)
+		search.live_rows = stored->row < t->info.end ? stored->seen_rows
+							     : t->info.end - first;
+	if (search.live_rows > 0 && copy_rows(t, first, search.live_rows, live) != 0)
+		search.live_rows = 0;
+	found = cli_find_cut(&search, cut, &any) && *cut <= t->info.end;
+	free(live);
+	return found ? 1 : any ? -1 : 0;
+}
+
+static int refuse_past_end(struct tailed *t)
+{
+	const struct cli_tail *tail = t->tail;
+	uint64_t cut;
+	int was_cut = look_for_cut(t, &cut);
+
+	if (was_cut > 0)
+		return cli_fail(tail->ctx,
+				"%s: position %llu lies past the end of %s, which has rows "
+				"up to %llu: those from row %llu on were cut after a power "
+				"loss and are in %s.cut; remove %s to begin anew",
+				tail->resume, (unsigned long long)tail->stored.row,
+				tail->path, (unsigned long long)t->info.end,
+				(unsigned long long)cut, tail->path, tail->resume);
+	return cli_fail(tail->ctx,
+			"%s: position %llu lies past the end of %s, which has rows up to "
+			"%llu%s",
+			tail->resume, (unsigned long long)tail->stored.row, tail->path,
+			(unsigned long long)t->info.end,
+			was_cut < 0 ? ": rows were cut after a power loss" : "");
+}
+
 /* A stored place in this file, or in one that was here then. */
 static int resume_at(struct tailed *t)
 {
@@ -274,24 +325,30 @@ static int resume_at(struct tailed *t)
 	const struct cli_position *stored = &tail->stored;
 	bool same = stored->inode == t->st.st_ino &&
 		    stored->born_ns == born_ns(&t->st, tail->path);
+	uint64_t cut;
+	int was_cut;
 
 	if (stored->row > t->info.end)
-		return cli_fail(
-			tail->ctx,
-			"%s: position %llu lies past the end of %s, which has rows up to "
-			"%llu",
-			tail->resume, (unsigned long long)stored->row, tail->path,
-			(unsigned long long)t->info.end);
+		return refuse_past_end(t);
 	t->row = stored->row;
 	remember(t);
-	/* rows of the same file may have been updated; another one may be this one grown */
-	if (stored->inode == 0 || (same && STAMP_OURS(t->stamp)) ||
-	    tail->recent.count != stored->seen_rows ||
+	if (stored->inode == 0 || tail->recent.count != stored->seen_rows ||
 	    cli_recent_digest(tail->recent.bytes,
 			      tail->recent.count * tail->recent.row_bytes) ==
 		    stored->digest)
 		return 0;
-	return from_start(t, "is not the file that the position was stored for; ");
+	was_cut = look_for_cut(t, &cut);
+	if (was_cut > 0) {
+		cli_tail_cut(tail, stored->row - cut);
+		t->row = cut;
+		return remember(t);
+	}
+	/* rows of the same file may have been updated; another one may be this one grown */
+	if (same && STAMP_OURS(t->stamp) && was_cut == 0)
+		return 0;
+	return from_start(t, same ? "rows before the stored position were changed, or cut "
+				    "after a power loss; "
+				  : "is not the file that the position was stored for; ");
 }
 
 static int first_row(struct tailed *t)

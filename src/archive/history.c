@@ -290,9 +290,32 @@ static int counts(struct tti_history *history, struct tti_item *item, size_t ind
 
 /* ---- Whether they speak of this file ---- */
 
+/* A single file that lost rows to a power loss goes on where it was cut, and keeps them in
+ * FILE.cut. */
+static bool was_cut(const struct tti_item *item)
+{
+	tti_auto_free char *cut = NULL;
+	struct stat st;
+
+	return !item->in_ring && asprintf(&cut, "%s.cut", item->path) >= 0 &&
+	       stat(cut, &st) == 0;
+}
+
 static int not_the_file(const struct tti_item *item, const struct tti_ledger_row *row,
 			struct tt_error *err)
 {
+	uint64_t end = row->file_row + row->rows;
+
+	if (!item->in_ring && (item->end < end || was_cut(item)))
+		return tti_fail(
+			err, TT_E_MISMATCH,
+			"%s: rows %" PRIu64 "-%" PRIu64 " are archived in version %s, "
+			"dataset '%.200s', and the file %s now: rows that were not on disk "
+			"when the power was lost are cut (those are in %s.cut), and one "
+			"position of a dataset never means two rows; archive the file "
+			"under another name with --dataset",
+			item->path, row->file_row, end - 1, row->version, row->dataset,
+			item->end < end ? "has fewer" : "has others there", item->path);
 	return tti_fail(err, TT_E_MISMATCH,
 			"%s: is not the file archived before: its rows %" PRIu64
 			"-%" PRIu64 " are not those in version %s, dataset '%.200s'; "

@@ -12,7 +12,7 @@ CLI_TESTS = \
 	tests/cli/jsonl.t \
 	tests/cli/kill.t \
 	tests/cli/npy.t \
-	tests/cli/power.t \
+	tests/cli/power.t tests/cli/power_file.t \
 	tests/cli/program.t \
 	tests/cli/prune.t \
 	tests/cli/read.t \
@@ -24,7 +24,7 @@ CLI_TESTS = \
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) tests/cli/roundtrip.py tests/cli/status.py
 
-tests/cli/power.log: tests/live/age_mark
+tests/cli/power.log tests/cli/power_file.log: tests/live/age_mark
 
 # what the tests preload into the program
 check_LTLIBRARIES += tests/lib/preload.la
