@@ -18,7 +18,8 @@ static bool fits(const struct cli_cut_search *search, struct tt_file *file, uint
 {
 	const struct cli_position *stored = search->stored;
 	uint64_t first = stored->row - stored->seen_rows,
-		 kept = cut > first ? cut - first : 0, from = cut > first ? 0 : first - cut;
+		 kept = cut > first ? cut - first : 0,
+		 from = cut > first ? 0 : first - cut;
 	size_t bytes = (size_t)(stored->seen_rows * search->row_bytes);
 
 	if (kept > search->live_rows)

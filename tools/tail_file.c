@@ -303,13 +303,14 @@ static int refuse_past_end(struct tailed *t)
 	int was_cut = look_for_cut(t, &cut);
 
 	if (was_cut > 0)
-		return cli_fail(tail->ctx,
-				"%s: position %llu lies past the end of %s, which has rows "
-				"up to %llu: those from row %llu on were cut after a power "
-				"loss and are in %s.cut; remove %s to begin anew",
-				tail->resume, (unsigned long long)tail->stored.row,
-				tail->path, (unsigned long long)t->info.end,
-				(unsigned long long)cut, tail->path, tail->resume);
+		return cli_fail(
+			tail->ctx,
+			"%s: position %llu lies past the end of %s, which has rows "
+			"up to %llu: those from row %llu on were cut after a power "
+			"loss and are in %s.cut; remove %s to begin anew",
+			tail->resume, (unsigned long long)tail->stored.row, tail->path,
+			(unsigned long long)t->info.end, (unsigned long long)cut,
+			tail->path, tail->resume);
 	return cli_fail(tail->ctx,
 			"%s: position %llu lies past the end of %s, which has rows up to "
 			"%llu%s",
@@ -346,9 +347,10 @@ static int resume_at(struct tailed *t)
 	/* rows of the same file may have been updated; another one may be this one grown */
 	if (same && STAMP_OURS(t->stamp) && was_cut == 0)
 		return 0;
-	return from_start(t, same ? "rows before the stored position were changed, or cut "
-				    "after a power loss; "
-				  : "is not the file that the position was stored for; ");
+	return from_start(t,
+			  same ? "rows before the stored position were changed, or cut "
+				 "after a power loss; "
+			       : "is not the file that the position was stored for; ");
 }
 
 static int first_row(struct tailed *t)

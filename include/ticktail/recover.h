@@ -74,7 +74,10 @@ struct tt_recover_report {
 };
 
 /* Mend one file, whatever happened to it: cut or lengthened anywhere, header, tail or size
- * damaged, left half written by a process that died.  A whole file is left alone.
+ * damaged, left half written by a process that died.  A whole file is left alone, but for rows
+ * past its mark of another boot, which are cut as by the next writer.  With cut_unproven also
+ * rows past a mark that the rows do not bear out, and all rows of a file without a mark that
+ * nobody wrote since the machine was started; none of files that other programs wrote.
  *
  * Where the end of the rows is known (by the tail, by a mark) exactly those are kept.  Else
  * all up to the last row that holds a byte other than zero, and those are reported as unproven.

@@ -310,7 +310,8 @@ static int not_the_file(const struct tti_item *item, const struct tti_ledger_row
 		return tti_fail(
 			err, TT_E_MISMATCH,
 			"%s: rows %" PRIu64 "-%" PRIu64 " are archived in version %s, "
-			"dataset '%.200s', and the file %s now: rows that were not on disk "
+			"dataset '%.200s', and the file %s now: rows that were not on "
+			"disk "
 			"when the power was lost are cut (those are in %s.cut), and one "
 			"position of a dataset never means two rows; archive the file "
 			"under another name with --dataset",

@@ -40,7 +40,8 @@ struct tt_file {
 	_Atomic(int64_t) synced_ns; /* monotonic: when a sync was tried last */
 	_Atomic(uint64_t) synced_end, seen_populated;
 	uint64_t populated;
-	bool lost; /* an fdatasync failed: rows may be gone */
+	bool cut_unproven; /* open for recovery: what no mark proves is cut, too */
+	bool lost;	   /* an fdatasync failed: rows may be gone */
 	struct tti_file_marker marker;
 	/* pulse */
 	uint64_t seen_end;
@@ -70,6 +71,12 @@ int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd);
 int tti_file_lock(const struct tti_place *place, struct tt_error *err);
 /* Words for a file that somebody else writes. */
 int tti_file_busy(int fd, const char *path, struct tt_error *err);
+
+/* tt_file_open(); cut_unproven: opened for writing, rows that nothing proves after a reboot are
+ * cut as those behind a mark are. */
+int tti_file_open_hinted(struct tt_file **out, const char *path,
+			 const struct tt_file_open_opts *opts, bool cut_unproven,
+			 struct tt_error *err);
 
 /* Open for the operations on a path: write, not in a ring. */
 int tti_file_open_for(struct tt_file **out, const char *path, const char *what,

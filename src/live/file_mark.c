@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/failpoint.h"
@@ -340,13 +342,57 @@ static bool is_waiting(const struct tti_live *live, const struct tti_file_mark *
 		crc == mark->rows_crc);
 }
 
-static bool load(const struct tt_file *file, struct tti_file_mark *slot)
+static bool load_of(const struct tti_place *place, const struct tti_live *live,
+		    struct tti_file_mark *slot)
 {
-	tti_auto_fd fd = open_mark(&file->place, O_RDONLY);
+	tti_auto_fd fd = open_mark(place, O_RDONLY);
 	bool is_ours;
 	uint64_t last;
 
-	return fd >= 0 && pick(fd, &file->live, slot, &last, &is_ours) == 1;
+	return fd >= 0 && pick(fd, live, slot, &last, &is_ours) == 1;
+}
+
+static bool load(const struct tt_file *file, struct tti_file_mark *slot)
+{
+	return load_of(&file->place, &file->live, slot);
+}
+
+/* No mark proves rows: those of before this boot from *row_out on may be anything.  Others than
+ * ours are never cut. */
+static bool is_unproven(const struct tti_live *live, const struct tti_file_mark *slot,
+			uint64_t *row_out)
+{
+	struct timespec up;
+	uint64_t stamp = 0;
+
+	if (tti_live_load_stamp(live, &stamp) < 0 || stamp == 0 ||
+	    !tti_stamp_is_ours(stamp))
+		return false;
+	*row_out = slot ? slot->mark.end : 0;
+	if (slot)
+		return tti_mark_age(&slot->mark) == TTI_MARK_OLD;
+	return clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
+	       (int64_t)stamp < tti_clock_realtime_ns() -
+					(int64_t)up.tv_sec * 1000000000 - up.tv_nsec;
+}
+
+bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *live,
+			 bool cut_unproven, uint64_t *end_out)
+{
+	struct tti_file_mark slot;
+	bool has = live->tail_words == 5 && load_of(place, live, &slot);
+	uint64_t row = live->end;
+
+	if (place->in_ring || live->tail_words != 5)
+		return false;
+	if (has && is_waiting(live, &slot))
+		row = slot.mark.end < live->end || slot.mark.from <= live->end
+			      ? slot.mark.end
+			      : live->end;
+	else if (cut_unproven && is_unproven(live, has ? &slot : NULL, &row))
+		row = tti_min_u64(row, live->end);
+	*end_out = row;
+	return row != live->end;
 }
 
 void tti_file_mark_limit(struct tt_file *file)
@@ -449,9 +495,13 @@ static int recover(struct tt_file *file, const struct tti_file_mark *slot,
 {
 	struct tti_live *live = &file->live;
 
+	uint64_t row;
+
 	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
 		return TT_OK;
 	if (!is_waiting(live, slot)) {
+		if (file->cut_unproven && is_unproven(live, slot, &row))
+			return cut(file, row, err);
 		say(live, "unproven after a reboot: not the rows that were synced");
 		return TT_OK;
 	}
@@ -484,8 +534,8 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 {
 	tti_auto_fd fd = open_mark(&file->place, O_RDWR);
 	struct tti_file_mark slot;
-	bool is_ours = false;
-	uint64_t last;
+	bool is_ours = false, has = false;
+	uint64_t last, row;
 	int rc = TT_OK;
 
 	if (fd == -EACCES || fd == -EROFS)
@@ -499,11 +549,17 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 		rc = pick(fd, &file->live, &slot, &last, &is_ours);
 		if (rc < 0)
 			return tti_fail_sys(err, rc, file->place.path, "read its mark");
-		if (rc == 1)
+		has = rc == 1;
+		if (has)
 			rc = recover(file, &slot, err);
 		if (rc < 0)
 			return rc;
 	}
+	if (!has && file->cut_unproven && file->live.tail_words == 5 &&
+	    is_unproven(&file->live, NULL, &row))
+		rc = cut(file, row, err);
+	if (rc < 0)
+		return rc;
 	if (keep && file->live.tail_words == 5) {
 		tti_live_stamp(&file->live); /* ours, whoever wrote before */
 		tti_file_mark_before(file);
@@ -514,6 +570,48 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 			return rc;
 	}
 	return is_ours ? withdraw(file, fd, err) : TT_OK;
+}
+
+/* ---- verify ---- */
+
+/* A slot that is neither empty nor whole; a store that is on its way is seen whole by and by. */
+static bool is_torn(int fd, unsigned i)
+{
+	static const struct tti_file_mark empty;
+	struct tti_file_mark slot;
+
+	for (int tries = 0; tries < 100; tries++)
+		if (tti_pread_all(fd, &slot, sizeof(slot), i * TTI_SETTINGS_STRIDE) < 0 ||
+		    memcmp(&slot, &empty, sizeof(slot)) == 0 ||
+		    (slot.magic == TTI_FILE_MARK_MAGIC && slot.crc == slot_crc(slot)))
+			return false;
+	return true;
+}
+
+void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *live,
+			  tti_mark_tell_fn *fn, void *ctx)
+{
+	tti_auto_fd fd = open_mark(place, O_RDONLY);
+	struct tti_file_mark slot, again;
+	char what[TTI_MARK_WORDS];
+	bool is_ours;
+	uint64_t last;
+
+	if (fd < 0 || place->in_ring || live->tail_words != 5)
+		return;
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
+		if (is_torn(fd, i)) {
+			snprintf(what, sizeof(what),
+				 "slot %u, at byte %u, is damaged: the next writer that "
+				 "syncs stores it anew",
+				 i, i * TTI_SETTINGS_STRIDE);
+			fn(ctx, what);
+		}
+	if (pick(fd, live, &slot, &last, &is_ours) == 1 &&
+	    !tti_mark_judge(&slot.mark, live, what) &&
+	    pick(fd, live, &again, &last, &is_ours) == 1 &&
+	    again.mark.sequence == slot.mark.sequence)
+		fn(ctx, what);
 }
 
 /* ---- names ---- */

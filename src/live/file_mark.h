@@ -73,6 +73,17 @@ void tti_file_mark_limit(struct tt_file *file);
 /* While it is limited: whether it still is. */
 void tti_file_mark_look(const struct tt_file *file);
 
+/* Whether a writer that opens the file would cut or raise its end; cut_unproven: as
+ * tti_file_open_hinted().  live is of the file, without a limit; *end_out: what it would be. */
+bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *live,
+			 bool cut_unproven, uint64_t *end_out);
+
+/* What is wrong with FILE.mark, told by fn(ctx, words); live is of the file, opened to be
+ * read.  Marks of other files are nobody's damage. */
+typedef void tti_mark_tell_fn(void *ctx, const char *what);
+void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *live,
+			  tti_mark_tell_fn *fn, void *ctx);
+
 /* Names: the mark goes with the file. */
 void tti_file_mark_rename(const struct tti_place *from, const struct tti_place *to);
 void tti_file_mark_remove(const struct tti_place *place);

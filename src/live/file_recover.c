@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/fs.h"
+#include "base/num.h"
 #include "live/file.h"
 #include "live/recover.h"
 
@@ -45,29 +48,81 @@ static bool is_half_done(const struct recovery *rec, int fd,
 	       faccessat(rec->place.dirfd, copy, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int mend_in_place(struct recovery *rec, struct tt_error *err)
+/* What the last power loss left behind its mark: whether there is something, and *end_out. */
+static bool is_behind_mark(const struct recovery *rec, int fd, uint64_t *end_out)
 {
-	const struct tt_file_open_opts opts = { .struct_size = sizeof(opts),
-						.access = TT_WRITE };
+	const struct tti_live_open args = {
+		.path = rec->place.path, .by_pread = true, .take_fd = true, .fd = fd
+	};
+	struct tti_live live;
+	bool waits;
+
+	if (tti_live_open(&live, &args, NULL) < 0)
+		return false;
+	waits = tti_file_mark_waits(&rec->place, &live, rec->opts.cut_unproven, end_out);
+	live.fd = -1; /* the caller's */
+	tti_live_close(&live);
+	return waits;
+}
+
+static bool has_mark(const struct recovery *rec)
+{
+	tti_auto_free char *name = NULL;
+
+	return asprintf(&name, "%s.mark", rec->place.name) >= 0 &&
+	       faccessat(rec->place.dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int say_behind(struct recovery *rec, const char *what, uint64_t before,
+		      uint64_t after, struct tt_error *err)
+{
+	struct tt_recover_item *item = tti_recover_say(rec->report, rec->place.path,
+						       TT_RECOVER_MENDED, what, NULL);
+
+	if (!item)
+		return no_memory(rec, err);
+	item->has_rows = before != after;
+	rec->report->rows_kept -=
+		tti_min_u64(rec->report->rows_kept, before > after ? before - after : 0);
+	rec->report->rows_kept += after > before ? after - before : 0;
+	item->rows_kept = rec->report->rows_kept;
+	item->rows_cut = before > after ? before - after : 0;
+	return TT_OK;
+}
+
+/* before: rows that there are; after: as many as a power loss leaves of them. */
+static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
+			 struct tt_error *err)
+{
+	const struct tt_file_open_opts opts = {
+		.struct_size = sizeof(opts),
+		.access = TT_WRITE,
+		.no_helper = true,
+		/* who had a mark goes on with one */
+		.sync_ms = has_mark(rec) ? 1000 : TT_SYNC_NONE,
+		.wake_us = TT_WAKE_DEFAULT,
+		.helper_cpu = -1,
+	};
 	struct tt_file *file;
 	int rc;
 
 	if (rec->opts.dry_run)
-		return tti_recover_say(rec->report, rec->place.path, TT_RECOVER_MENDED,
-				       "left half done by a process that died", NULL)
-			       ? TT_OK
-			       : no_memory(rec, err);
-	rc = tt_file_open(&file, rec->place.path, &opts, err);
+		return say_behind(rec,
+				  before == after
+					  ? "left half done by a process that died"
+					  : "rows are not those that its mark proves",
+				  before, after, err);
+	rc = tti_file_open_hinted(&file, rec->place.path, &opts, rec->opts.cut_unproven,
+				  err);
 	if (rc == TT_E_UNSUPPORTED) /* rows in Fortran order: nobody writes it */
 		return TT_OK;
 	if (rc < 0)
 		return rc;
-	if (!tti_recover_say(rec->report, rec->place.path, TT_RECOVER_MENDED,
-			     *tt_file_repaired(file) ? tt_file_repaired(file)
-						     : "a copy that was not finished was "
-						       "removed",
-			     NULL))
-		rc = no_memory(rec, err);
+	rc = say_behind(rec,
+			*tt_file_repaired(file)
+				? tt_file_repaired(file)
+				: "a copy that was not finished was removed",
+			before, after, err);
 	tt_file_close(file);
 	return rc;
 }
@@ -90,6 +145,9 @@ static int replace(struct recovery *rec, int fd, const struct tti_salvage *salva
 			       salvage->what, salvage);
 	if (!item || (!rec->opts.dry_run && tti_recover_aside(item, aside) < 0))
 		return no_memory(rec, err);
+	if (!rec->opts
+		     .dry_run) /* it spoke of the file that is aside; all of this one is synced */
+		tti_file_mark_remove(&rec->place);
 	return TT_OK;
 }
 
@@ -103,9 +161,14 @@ static int recover_locked(struct recovery *rec, int *fd, struct tt_error *err)
 	rec->report->rows_kept = salvage.end - salvage.start;
 	if (salvage.damaged) {
 		rc = replace(rec, *fd, &salvage, err);
-	} else if (salvage.tail_words && is_half_done(rec, *fd, &salvage)) {
-		tti_close_fd(fd); /* its lock is taken again */
-		rc = mend_in_place(rec, err);
+	} else if (salvage.tail_words) {
+		uint64_t after = salvage.end;
+
+		if (is_behind_mark(rec, *fd, &after) ||
+		    is_half_done(rec, *fd, &salvage)) {
+			tti_close_fd(fd); /* its lock is taken again */
+			rc = mend_in_place(rec, salvage.end, after, err);
+		}
 	}
 	tti_salvage_fini(&salvage);
 	return rc;

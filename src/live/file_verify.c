@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/fs.h"
@@ -85,6 +86,32 @@ static int check_rows(struct report *report, const struct tti_live *live,
 	return TT_OK;
 }
 
+/* FILE.mark is told under its own path. */
+static void tell_mark(void *ctx, const char *what)
+{
+	struct report *report = ctx;
+	tti_auto_free char *path = NULL;
+	const struct tt_damage damage = {
+		.path = asprintf(&path, "%s.mark", report->path) < 0 ? report->path
+								     : path,
+		.chunk = -1,
+		.row = -1,
+		.what = what
+	};
+
+	report->found++;
+	if (report->fn)
+		report->fn(report->ctx, &damage);
+}
+
+static void check_mark(struct report *report, const struct tti_live *live)
+{
+	tti_auto_place place = TTI_PLACE_EMPTY;
+
+	if (tti_place_open(&place, report->path, true, NULL) == TT_OK)
+		tti_file_mark_verify(&place, live, tell_mark, report);
+}
+
 int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
 		   struct tt_error *err)
 {
@@ -105,6 +132,7 @@ int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *foun
 		return tti_fail(err, rc, "%s", why.text);
 	} else {
 		check_stamp(&report, &live);
+		check_mark(&report, &live);
 		rc = check_rows(&report, &live, &why);
 		if (rc == TT_E_DAMAGED) {
 			tell(&report, without_path(why.text, path));

@@ -20,7 +20,7 @@ libttlive_la_SOURCES += \
 	src/live/live_open.c \
 	src/live/live_read.c \
 	src/live/live_write.c \
-	src/live/mark.c src/live/mark.h \
+	src/live/mark_verify.c src/live/mark.c src/live/mark.h \
 	src/live/path_kind.c \
 	src/live/place.c src/live/place.h \
 	src/live/recover.c src/live/recover.h \

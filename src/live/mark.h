@@ -44,4 +44,10 @@ enum tti_mark_age {
 };
 enum tti_mark_age tti_mark_age(const struct tti_mark *mark);
 
+/* Whether the file bears out what a mark of it says, which was loaded before; false: what is
+ * wrong.  Not when a mark is loaded again that is another. */
+#define TTI_MARK_WORDS 200
+bool tti_mark_judge(const struct tti_mark *mark, const struct tti_live *live,
+		    char what[TTI_MARK_WORDS]);
+
 #endif

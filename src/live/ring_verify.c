@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/num.h"
+#include "live/ring_mark.h"
 
 struct check {
 	struct tti_ring ring;
@@ -300,6 +301,27 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 	tti_live_close(&live);
 }
 
+/* The mark that counts, against the file that it speaks of; joined ones have another number
+ * of rows. */
+static void check_mark(struct check *check)
+{
+	char file_name[TTI_RING_NAME_BYTES], what[TTI_MARK_WORDS];
+	struct tti_live live = TTI_LIVE_EMPTY;
+	struct tti_mark mark, again;
+
+	if (tti_ring_mark_load(&check->ring, &mark) != 1 || mark.file == 0 ||
+	    tti_ring_open_file(&check->ring, mark.file, false, false, true, &live, NULL) <
+		    0)
+		return; /* a file that is missing is told with the manifest */
+	tti_ring_format_name(file_name, mark.file, false);
+	if (tti_ring_cut_at(&check->ring, mark.file) == UINT64_MAX &&
+	    !tti_mark_judge(&mark, &live, what) &&
+	    tti_ring_mark_load(&check->ring, &again) == 1 &&
+	    again.sequence == mark.sequence)
+		say(check, TTI_SETTINGS_NAME, "%s: %s", file_name, what);
+	tti_live_close(&live);
+}
+
 int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found_out,
 		   struct tt_error *err)
 {
@@ -316,6 +338,7 @@ int tt_ring_verify(const char *dir, tt_damage_fn *fn, void *ctx, uint64_t *found
 		return rc;
 	check_manifest(&check, &queue);
 	check_settings(&check);
+	check_mark(&check);
 	rc = check_entries(&check, err);
 	if (rc == TT_OK)
 		rc = tti_ring_list(&check.ring, &items, err);

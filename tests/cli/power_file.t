@@ -92,4 +92,68 @@ lose_power f.npy 14 19 twice
 put f.npy 200 212
 is "a file cut twice" "$("$ticktail" tail f.npy --resume pos2 2>&1 | tr '\n' ' ')" \
 	"ticktail: tail: f.npy: 6 rows were cut after the power loss value $(seq 200 212 | tr '\n' ' ')"
+
+# ---- recover and verify ----
+make
+lose_power f.npy 10 16
+exits 0 "a file that waits for its next writer is whole" "$ticktail" verify f.npy
+exits 3 "recover --dry-run says that there is something" "$ticktail" recover f.npy --dry-run
+is "... and changes nothing" "$(ls)" "$(ls | grep -v cut)"
+exits 0 "recover cuts by the mark" "$ticktail" recover f.npy
+said "f.npy: 10 rows, lost 0, cut 7 rows, 0 bytes" "... and counts"
+is "... what was cut is kept" "$("$ticktail" read f.npy.cut | tr '\n' ' ')" "value 10 11 12 13 14 15 16 "
+[ -e f.npy.mark ] && ok "... the mark is kept" || not_ok "... the mark is kept"
+exits 0 "... verify" "$ticktail" verify f.npy
+exits 0 "... a second one" "$ticktail" recover f.npy
+said "nothing to recover, 10 rows" "... finds nothing"
+put f.npy 100 102
+is "... a writer has nothing to cut" "$(cat words) $(count f.npy)" " 13"
+# the rows that were synced are others: nothing is cut unless it is asked for
+make
+lose_power f.npy 10 16
+tail_at=$(($(wc -c <f.npy) - 40))
+printf '\377' | dd of=f.npy bs=1 seek=$((tail_at - 64 * 4 + 8)) conv=notrunc 2>dd.words
+exits 3 "verify finds synced rows that are others" "$ticktail" verify f.npy
+said "f.npy.mark: rows 0 to 10 are not those that were synced: their checksum is 0x" "... with path and value"
+exits 0 "recover alone leaves them" "$ticktail" recover f.npy
+said "nothing to recover, 17 rows" "... all"
+exits 0 "recover --cut-unproven cuts" "$ticktail" recover f.npy --cut-unproven
+said "f.npy: 10 rows, lost 0, cut 7 rows" "... what is past the mark"
+exits 0 "... once" "$ticktail" recover f.npy --cut-unproven
+said "nothing to recover, 10 rows" "... and is done"
+# this boot's mark past the end
+make
+lose=$(($(wc -c <f.npy) - 32))
+printf '\004' | dd of=f.npy bs=1 seek=$lose conv=notrunc 2>dd.words
+exits 3 "verify finds a mark past the end" "$ticktail" verify f.npy
+said "its mark says that 10 rows are on disk, its end is 4" "... with both values"
+# a damaged mark
+make
+printf 'x' | dd of=f.npy.mark bs=1 seek=20 conv=notrunc 2>dd.words
+printf 'x' | dd of=f.npy.mark bs=1 seek=532 conv=notrunc 2>dd.words
+exits 3 "verify finds a damaged mark" "$ticktail" verify f.npy
+said "f.npy.mark: slot ., at byte .* is damaged" "... and its place" 
+# of another file: nobody's damage
+make
+cp f.npy g.npy
+cp f.npy.mark g.npy.mark
+exits 0 "a copied file with a copied mark is whole" "$ticktail" verify g.npy
+# a damaged file with a mark
+make
+head -c 400 f.npy >part && cat part >f.npy
+exits 0 "recover replaces a damaged file" "$ticktail" recover f.npy
+[ ! -e f.npy.mark ] && ok "... its mark is gone" || not_ok "... its mark is gone"
+exits 0 "... verify" "$ticktail" verify f.npy
+# a ring
+"$ticktail" create r --rolling --dtype i4 --capacity 64 --keep 4 --exact
+seq 0 9 | "$ticktail" append r --columns value >/dev/null
+lose_power r 10 16
+exits 0 "recover of a ring" "$ticktail" recover r
+said "r: 10 rows, lost 0, cut 7 rows, 0 bytes" "... counts what was cut"
+"$ticktail" create q --rolling --dtype i4 --capacity 64 --keep 4 --exact
+seq 0 9 | "$ticktail" append q --columns value >/dev/null
+n=$(ls q | grep 'npy$' | tail -n 1)
+printf '\377' | dd of=q/$n bs=1 seek=$(($(wc -c <q/$n) - 40 - 64 * 4 + 8)) conv=notrunc 2>dd.words
+exits 3 "verify finds rows of a ring that are not those that were synced" "$ticktail" verify q
+said "q/.ticktail: $n: rows 0 to 10 are not those that were synced" "... and names them"
 finish
