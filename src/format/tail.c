@@ -84,14 +84,14 @@ static int refuse(const struct tti_file_end *eof, uint64_t want, struct tt_error
 		return tti_fail(
 			err, TT_E_DAMAGED,
 			"%s: cut short: the header asks for %llu rows of %llu bytes, "
-			"%llu bytes in all, the file has %llu",
+			"%llu bytes in all, the file has %llu; 'ticktail recover' keeps "
+			"what is there",
 			eof->path, (unsigned long long)eof->capacity,
 			(unsigned long long)eof->row_bytes, (unsigned long long)want,
 			(unsigned long long)eof->file_bytes);
 	return tti_fail(err, TT_E_DAMAGED,
 			"%s: %llu bytes follow the rows; a tail has 40 or 32 and ends in "
-			"its magic "
-			"number",
+			"its magic number; 'ticktail recover' mends it",
 			eof->path, (unsigned long long)(eof->file_bytes - want));
 }
 

@@ -86,6 +86,22 @@ static int check_rows(struct report *report, const struct tti_live *live,
 	return TT_OK;
 }
 
+/* Cut exactly where its tail began it looks like a plain array with room for a longer extent. */
+static void check_lost_tail(struct report *report, const struct tti_live *live)
+{
+	char what[240];
+
+	if (live->tail_words != 0 || live->npy.extent_width < TTI_NPY_EXTENT_WIDTH)
+		return;
+	snprintf(what, sizeof(what),
+		 "its tail is missing: %" PRIu64 " rows end at byte %" PRIu64
+		 " and so does the file, a live file has 40 bytes more: 'ticktail "
+		 "recover' "
+		 "brings it back",
+		 live->capacity, live->file_bytes);
+	tell(report, what);
+}
+
 /* FILE.mark is told under its own path. */
 static void tell_mark(void *ctx, const char *what)
 {
@@ -133,6 +149,7 @@ int tt_file_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *foun
 	} else {
 		check_stamp(&report, &live);
 		check_mark(&report, &live);
+		check_lost_tail(&report, &live);
 		rc = check_rows(&report, &live, &why);
 		if (rc == TT_E_DAMAGED) {
 			tell(&report, without_path(why.text, path));

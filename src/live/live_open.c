@@ -92,6 +92,13 @@ static int read_last(const struct tti_live *live, uint8_t last[TTI_TAIL_MAX_BYTE
 
 static int refuse_plain(const struct tti_live *live, struct tt_error *err)
 {
+	if (live->npy.extent_width >= TTI_NPY_EXTENT_WIDTH)
+		return tti_fail(err, TT_E_UNSUPPORTED,
+				"%s: has no tail behind its %" PRIu64
+				" rows, at byte %" PRIu64
+				": a live file that was cut there is brought back by: "
+				"ticktail recover %s",
+				live->path, live->capacity, live->file_bytes, live->path);
 	return tti_fail(err, TT_E_UNSUPPORTED,
 			"%s: a plain .npy file without a tail; make it a live file with: "
 			"ticktail "

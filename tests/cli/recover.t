@@ -40,6 +40,17 @@ exits 0 "... and rows go on" "$ticktail" append f.npy rows.csv --columns n,px
 exits 0 "a second recover finds nothing" "$ticktail" recover f.npy
 is "... of 27 rows" "$(cat .out)" "f.npy: nothing to recover, 27 rows"
 
+# every place near a boundary: found, with what to do, and brought back
+make_file
+all=$(size whole)
+for n in $off $((off + 1)) $((off + 20 * 16)) $((all - 41)) $((all - 40)) $((all - 39)) \
+	$((all - 32)) $((all - 8)) $((all - 1)); do
+	head -c "$n" whole >f.npy
+	exits 3 "verify finds a file cut at $n" "$ticktail" verify f.npy
+	is "... and says what to do" "$(grep -c 'ticktail recover' .out)" 1
+	exits 0 "... recover" "$ticktail" recover f.npy
+	exits 0 "... verify again" "$ticktail" verify f.npy
+done
 make_file
 dd if=/dev/zero of=f.npy bs=1 count=$off conv=notrunc 2>/dev/null
 exits 3 "without a header it asks what a row is" "$ticktail" recover f.npy
