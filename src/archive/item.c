@@ -48,7 +48,7 @@ int tti_item_open(struct tti_item *item, struct tt_error *err)
 	if (item->fd < 0) {
 		rc = item->fd;
 		item->fd = -1;
-		return rc;
+		return rc == -ENOENT ? changed(item, "the file was removed", err) : rc;
 	}
 	if (fstat(item->fd, &now) < 0)
 		rc = tti_fail_sys(err, -errno, item->path, "fstat");

@@ -17,6 +17,8 @@
 #include "base/fs.h"
 #include "base/num.h"
 
+#define FIND_TRIES 16
+
 static void item_free(struct tti_item *item)
 {
 	tti_item_close(item);
@@ -237,6 +239,11 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 	if (!item)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", finder->given);
 	rc = look(item, err);
+	if (rc == -ENOENT)
+		return tti_fail(err, TT_E_CHANGED,
+				"%s: was merged or removed while the ring was looked at; "
+				"nothing was committed, run it again",
+				item->path);
 	if (rc < 0)
 		return rc;
 	/* the tail may still say more than was on disk when the power went */
@@ -405,7 +412,7 @@ static int check_apart(const struct tti_sources *sources,
 	return TT_OK;
 }
 
-int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
+static int find_once(struct tti_sources *out, const struct tt_archive_job *job,
 		     struct tt_error *err)
 {
 	int rc = TT_OK;
@@ -421,6 +428,20 @@ int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
 		free(finder.name);
 	}
 	return rc < 0 ? rc : check_apart(out, job, err);
+}
+
+/* A merge or prune may take a file away between the list of them and the look at it; what it
+ * left is found by a new list. */
+int tti_sources_find(struct tti_sources *out, const struct tt_archive_job *job,
+		     struct tt_error *err)
+{
+	int rc = find_once(out, job, err);
+
+	for (int tries = 1; rc == TT_E_CHANGED && tries < FIND_TRIES; tries++) {
+		tti_sources_fini(out);
+		rc = find_once(out, job, err);
+	}
+	return rc;
 }
 
 int tti_sources_of_file(struct tti_sources *out, const char *ring_dir,
