@@ -12,7 +12,9 @@
 #include "lib/mp.h"
 #include "lib/tmpdir.h"
 #include "live/power/model.h"
+#include "base/clock.h"
 #include "ticktail/ring.h"
+#include "ticktail/status.h"
 
 #include <check.h>
 
@@ -76,14 +78,19 @@ static void create(int64_t sync_ms)
 	tt_dtype_unref(dtype);
 }
 
-static struct tt_ring_writer *open_writer(void)
+static struct tt_ring_writer *open_with(bool helped)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_writer *writer = NULL;
 
-	opts.no_helper = true;
+	opts.no_helper = !helped;
 	GOOD(tt_ring_writer_open(&writer, "r", &opts, &err));
 	return writer;
+}
+
+static struct tt_ring_writer *open_writer(void)
+{
+	return open_with(false);
 }
 
 static void boot(unsigned number)
@@ -142,6 +149,38 @@ START_TEST(a_new_file_is_on_disk_before_the_manifest_names_it)
 		 "ring.manifest.named", END);
 	in_order("ring.entry.filled", "ring.manifest.named", END);
 	in_order("ring.manifest.named", "fdatasync .lock", END);
+}
+END_TEST
+
+/* The helper makes the file, syncs it and only then hands it over; the roll renames it. */
+START_TEST(a_prepared_file_is_on_disk_before_it_is_taken)
+{
+	struct tt_ring_writer *writer;
+	int64_t deadline = tti_deadline_ns(INT64_C(20000000000));
+
+	create(TT_SYNC_DEFAULT);
+	writer = open_with(true);
+	model_trace_begin();
+	put(writer, 3);
+	for (;;) {
+		struct tt_ring_status status;
+		uint64_t prepared;
+
+		GOOD(tt_ring_status("r", &status, &err));
+		prepared = status.prepared;
+		tt_ring_status_free(&status);
+		if (prepared == 1)
+			break;
+		ck_assert_int_lt(tti_clock_monotonic_ns(), deadline);
+		usleep(500);
+	}
+	put(writer, 6); /* rolls */
+	GOOD(tt_ring_sync(writer, &err));
+	in_order("pwrite .next", "fsync .next", "ring.prepare.done", "rename .next 2.npy",
+		 "ring.manifest.named", END);
+	in_order("ring.manifest.named", "fsync r", "fdatasync .lock",
+		 "ring.mark.before_store", END);
+	tt_ring_writer_close(writer);
 }
 END_TEST
 
@@ -249,6 +288,7 @@ int main(void)
 	tcase_add_test(tc, a_ring_is_on_disk_before_it_has_its_name);
 	tcase_add_test(tc, rows_are_on_disk_before_their_mark);
 	tcase_add_test(tc, a_new_file_is_on_disk_before_the_manifest_names_it);
+	tcase_add_test(tc, a_prepared_file_is_on_disk_before_it_is_taken);
 	tcase_add_test(tc, a_mark_of_a_new_file_comes_after_its_names);
 	tcase_add_test(tc, settings_are_stored_and_synced);
 	tcase_add_test(tc, a_merge_syncs_each_step);
