@@ -40,6 +40,7 @@ struct power_record {
 	int64_t synced; /* rows that must be there */
 	int64_t appended;  /* rows whose append returned */
 	int64_t attempted; /* rows that an append was given */
+	bool limited;	   /* the ring has max_bytes */
 	int64_t removable; /* rows that may have been removed on purpose */
 	int64_t copied;	   /* rows that the backup "copy" must hold; -1: none was made */
 	int64_t copying;   /* rows that one being made may hold */

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "live/power/model.h"
+#include "ticktail/recover.h"
+#include "ticktail/status.h"
 
 /* ---- Work ---- */
 
@@ -35,6 +38,9 @@ static void create(const char *dir)
 	opts.batches_whole = power_random(4) == 0;
 	opts.sync_ms = rec->sync_ms = policies[power_random(5)];
 	rec->proves = rec->sync_ms != TT_SYNC_NONE;
+	rec->limited = power_random(4) == 0;
+	if (rec->limited)
+		opts.max_bytes = (opts.keep + 3) * 16384;
 	GOOD(tt_ring_create(dir, dtype, &opts, &power_err));
 	rec->made = true;
 	tt_dtype_unref(dtype);
@@ -66,12 +72,71 @@ static void note_places(struct tt_pos before, struct tt_pos after, int64_t first
 	}
 }
 
+/* The oldest row of the queue: those before it may be deleted. */
+static int64_t first_queued(void)
+{
+	struct tt_ring_reader_opts opts = TT_RING_READER_OPTS_INIT;
+	struct tt_ring_reader *reader = NULL;
+	int64_t first = rec->appended;
+	struct tt_view view;
+	int rc;
+
+	opts.queued_only = true;
+	GOOD(tt_ring_reader_open(&reader, "r", &opts, &power_err));
+	rc = tt_ring_read(reader, 1, 0, &view, NULL, &power_err);
+	GOOD(rc);
+	if (rc == 1)
+		first = ((const struct power_row *)view.rows)->number;
+	tt_ring_reader_close(reader);
+	return first;
+}
+
+static void may_remove_to(int64_t row)
+{
+	if (row > rec->removable)
+		rec->removable = row;
+}
+
 static void appended(struct tt_pos before, int64_t count)
 {
 	note_places(before, tt_ring_writer_pos(writer), rec->appended, count);
 	rec->appended = rec->attempted;
+	if (rec->limited) /* a helper that is late looks at the queue as it is now */
+		rec->removable = first_queued();
 	if (rec->sync_ms == TT_SYNC_EACH)
 		rec->synced = rec->appended;
+}
+
+/* What a look says to be on disk must be there after a loss: timed syncs promise too. */
+static void wait_for_timed_sync(void)
+{
+	int64_t deadline = tti_deadline_ns(INT64_C(20000000000));
+
+	if (rec->sync_ms <= 0 || rec->sync_ms > 10 || rec->appended == 0)
+		return;
+	power_step = "a timed sync";
+	for (;;) {
+		struct tt_ring_status status;
+		uint64_t unsynced;
+
+		GOOD(tt_ring_writer_idle(writer, &power_err));
+		GOOD(tt_ring_status("r", &status, &power_err));
+		unsynced = status.unsynced_rows;
+		tt_ring_status_free(&status);
+		if (unsynced == 0)
+			break;
+		NEED(tti_clock_monotonic_ns() < deadline);
+		usleep(500);
+	}
+	rec->synced = rec->appended;
+}
+
+/* A limit deletes after each roll, by the helper or in the call. */
+static void begin_to_append(int64_t count)
+{
+	rec->attempted = rec->appended + count;
+	if (rec->limited)
+		rec->removable = rec->attempted;
 }
 
 static void append(int64_t count)
@@ -84,7 +149,7 @@ static void append(int64_t count)
 	power_step = "append";
 	for (int64_t i = 0; i < count; i++)
 		power_fill(&rows[i], rec->appended + i, rec->gen);
-	rec->attempted = rec->appended + count;
+	begin_to_append(count);
 	GOOD(tt_ring_append(writer, rows, (uint64_t)count, NULL, &power_err));
 	appended(before, count);
 }
@@ -101,7 +166,7 @@ static void fill_in_place(int64_t count)
 	power_step = "reserve";
 	rows = tt_ring_reserve(writer, (uint64_t)count, &got, &power_err);
 	NEED(rows && got > 0);
-	rec->attempted = rec->appended + (int64_t)got;
+	begin_to_append((int64_t)got);
 	for (uint64_t i = 0; i < got; i++) {
 		power_fill(&rows[i], rec->appended + (int64_t)i, rec->gen);
 		if (i == got / 2)
@@ -151,6 +216,27 @@ static void remove_oldest(void)
 	tt_ring_info_free(&info);
 }
 
+static void prune(void)
+{
+	struct tt_ring_prune_opts opts = TT_RING_PRUNE_OPTS_INIT;
+
+	power_step = "prune";
+	may_remove_to(first_queued());
+	if (power_random(2) == 0)
+		opts.keep_bytes = power_random(10) * 8192;
+	GOOD(tt_ring_prune("r", &opts, NULL, &power_err));
+}
+
+static void recover(void)
+{
+	struct tt_recover_report report = { 0 };
+
+	power_step = "recover";
+	GOOD(tt_ring_recover("r", NULL, &report, &power_err));
+	NEED(report.left == 0 && report.rows_lost == 0);
+	tt_recover_report_free(&report);
+}
+
 static void reopen(void)
 {
 	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
@@ -166,6 +252,8 @@ static void reopen(void)
 		opts.keep += power_random(3);
 		GOOD(tt_ring_set("r", &opts, &power_err));
 	}
+	if (power_random(3) == 0)
+		recover();
 	if (power_random(3) == 0) {
 		power_step = "seal";
 		GOOD(tt_ring_seal("r", 0, NULL, &power_err));
@@ -175,7 +263,7 @@ static void reopen(void)
 
 static void do_one_thing(void)
 {
-	switch (power_random(20)) {
+	switch (power_random(23)) {
 	case 0:
 		power_step = "roll";
 		GOOD(tt_ring_roll(writer, &power_err));
@@ -194,6 +282,9 @@ static void do_one_thing(void)
 		power_step = "idle";
 		GOOD(tt_ring_writer_idle(writer, &power_err));
 		break;
+	case 10:
+	case 11: wait_for_timed_sync(); break;
+	case 12: prune(); break;
 	case 8:
 	case 9: fill_in_place(1 + (int64_t)power_random(20)); break;
 	default: append(1 + (int64_t)power_random(power_random(4) == 0 ? 120 : 12));
@@ -249,7 +340,10 @@ static int64_t read_all(const char *dir, int64_t must)
 	int64_t next = -1;
 	int rc;
 
-	GOOD(tt_ring_reader_open(&reader, dir, NULL, &power_err));
+	rc = tt_ring_reader_open(&reader, dir, NULL, &power_err);
+	if (rc < 0 && rec->sync_ms == TT_SYNC_NONE)
+		_exit(0); /* the only file on disk was pruned: see DECISIONS */
+	GOOD(rc);
 	while ((rc = tt_ring_read(reader, 1000, 0, &view, NULL, &power_err)) == 1)
 		for (uint64_t i = 0; i < view.count; i++) {
 			const struct power_row *row =
