@@ -199,6 +199,16 @@ int tti_mark_pick(const void *marks, struct tti_mark *out)
 	return best != 0;
 }
 
+bool tti_mark_is_torn(const void *slot)
+{
+	static const struct tti_mark empty;
+	struct tti_mark mark;
+
+	memcpy(&mark, slot, sizeof(mark));
+	return memcmp(&mark, &empty, sizeof(mark)) != 0 &&
+	       (mark.crc != mark_crc(mark) || mark.from > mark.end);
+}
+
 uint64_t tti_settings_entries(uint64_t file_bytes)
 {
 	uint64_t count;

@@ -602,16 +602,16 @@ void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
 		if (is_torn(fd, i)) {
 			snprintf(what, sizeof(what),
-				 "slot %u, at byte %u, is damaged: the next writer that "
-				 "syncs stores it anew",
+				 "slot %u, at byte %u, is damaged: 'ticktail recover', "
+				 "or the next writer that syncs, stores it anew",
 				 i, i * TTI_SETTINGS_STRIDE);
-			fn(ctx, what);
+			fn(ctx, what, TTI_MARK_UNSURE);
 		}
 	if (pick(fd, live, &slot, &last, &is_ours) == 1 &&
 	    !tti_mark_judge(&slot.mark, live, what) &&
 	    pick(fd, live, &again, &last, &is_ours) == 1 &&
 	    again.mark.sequence == slot.mark.sequence)
-		fn(ctx, what);
+		fn(ctx, what, tti_mark_age(&slot.mark));
 }
 
 /* ---- names ---- */

@@ -78,9 +78,10 @@ void tti_file_mark_look(const struct tt_file *file);
 bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *live,
 			 bool cut_unproven, uint64_t *end_out);
 
-/* What is wrong with FILE.mark, told by fn(ctx, words); live is of the file, opened to be
- * read.  Marks of other files are nobody's damage. */
-typedef void tti_mark_tell_fn(void *ctx, const char *what);
+/* What is wrong with FILE.mark, told by fn(ctx, words, age); live is of the file, opened to be
+ * read.  age is TTI_MARK_OLD when the mark still tells which rows no power loss can have
+ * harmed: the next mark would take that with it.  Marks of other files are nobody's damage. */
+typedef void tti_mark_tell_fn(void *ctx, const char *what, enum tti_mark_age age);
 void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *live,
 			  tti_mark_tell_fn *fn, void *ctx);
 

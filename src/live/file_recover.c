@@ -90,9 +90,65 @@ static int say_behind(struct recovery *rec, const char *what, uint64_t before,
 	return TT_OK;
 }
 
-/* before: rows that there are; after: as many as a power loss leaves of them. */
+/* ---- What is wrong with FILE.mark ---- */
+
+struct mark_damage {
+	char what[TTI_MARK_SLOTS + 1][TTI_MARK_WORDS];
+	unsigned count;
+	bool old; /* one is the mark of another boot that its rows do not bear out */
+};
+
+static void note_damage(void *ctx, const char *what, enum tti_mark_age age)
+{
+	struct mark_damage *damage = ctx;
+
+	if (damage->count == sizeof(damage->what) / sizeof(damage->what[0]))
+		return;
+	snprintf(damage->what[damage->count++], TTI_MARK_WORDS, "%s", what);
+	damage->old |= age == TTI_MARK_OLD;
+}
+
+static void look_at_mark(const struct recovery *rec, int fd, struct mark_damage *damage)
+{
+	const struct tti_live_open args = {
+		.path = rec->place.path, .by_pread = true, .take_fd = true, .fd = fd
+	};
+	struct tti_live live;
+
+	*damage = (struct mark_damage){ .count = 0 };
+	if (tti_live_open(&live, &args, NULL) < 0)
+		return;
+	tti_file_mark_verify(&rec->place, &live, note_damage, damage);
+	live.fd = -1; /* the caller's */
+	tti_live_close(&live);
+}
+
+static int say_damage(struct recovery *rec, const struct mark_damage *damage,
+		      enum tt_recover_did did, struct tt_error *err)
+{
+	tti_auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s.mark", rec->place.path) < 0)
+		return no_memory(rec, err);
+	for (unsigned i = 0; i < damage->count; i++) {
+		char what[TTI_MARK_WORDS + 80];
+
+		snprintf(what, sizeof(what), "%s%s", damage->what[i],
+			 did == TT_RECOVER_LEFT
+				 ? ": 'ticktail recover --cut-unproven' marks anew"
+				 : "");
+		if (!tti_recover_say(rec->report, path, did, what, NULL))
+			return no_memory(rec, err);
+	}
+	return TT_OK;
+}
+
+/* ---- In place ---- */
+
+/* before: rows that there are; after: as many as a power loss leaves of them.  quiet: what is
+ * mended was said already. */
 static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
-			 struct tt_error *err)
+			 bool quiet, struct tt_error *err)
 {
 	const struct tt_file_open_opts opts = {
 		.struct_size = sizeof(opts),
@@ -106,6 +162,8 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 	struct tt_file *file;
 	int rc;
 
+	if (rec->opts.dry_run && quiet)
+		return TT_OK;
 	if (rec->opts.dry_run)
 		return say_behind(rec,
 				  before == after
@@ -118,11 +176,12 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 		return TT_OK;
 	if (rc < 0)
 		return rc;
-	rc = say_behind(rec,
-			*tt_file_repaired(file)
-				? tt_file_repaired(file)
-				: "a copy that was not finished was removed",
-			before, after, err);
+	if (!quiet || *tt_file_repaired(file))
+		rc = say_behind(rec,
+				*tt_file_repaired(file)
+					? tt_file_repaired(file)
+					: "a copy that was not finished was removed",
+				before, after, err);
 	tt_file_close(file);
 	return rc;
 }
@@ -151,6 +210,25 @@ static int replace(struct recovery *rec, int fd, const struct tti_salvage *salva
 	return TT_OK;
 }
 
+/* A file that opens: what a writer finds to do in it, and its mark. */
+static int look_in_place(struct recovery *rec, int *fd, const struct tti_salvage *salvage,
+			 struct tt_error *err)
+{
+	struct mark_damage damage;
+	uint64_t after = salvage->end;
+	bool behind = is_behind_mark(rec, *fd, &after),
+	     half = is_half_done(rec, *fd, salvage), leave;
+	int rc;
+
+	look_at_mark(rec, *fd, &damage);
+	leave = damage.old && !rec->opts.cut_unproven && !behind && !half;
+	rc = say_damage(rec, &damage, leave ? TT_RECOVER_LEFT : TT_RECOVER_MENDED, err);
+	if (rc < 0 || leave || (!behind && !half && damage.count == 0))
+		return rc;
+	tti_close_fd(fd); /* its lock is taken again */
+	return mend_in_place(rec, salvage->end, after, !behind && !half, err);
+}
+
 static int recover_locked(struct recovery *rec, int *fd, struct tt_error *err)
 {
 	struct tti_salvage salvage;
@@ -162,13 +240,7 @@ static int recover_locked(struct recovery *rec, int *fd, struct tt_error *err)
 	if (salvage.damaged) {
 		rc = replace(rec, *fd, &salvage, err);
 	} else if (salvage.tail_words) {
-		uint64_t after = salvage.end;
-
-		if (is_behind_mark(rec, *fd, &after) ||
-		    is_half_done(rec, *fd, &salvage)) {
-			tti_close_fd(fd); /* its lock is taken again */
-			rc = mend_in_place(rec, salvage.end, after, err);
-		}
+		rc = look_in_place(rec, fd, &salvage, err);
 	}
 	tti_salvage_fini(&salvage);
 	return rc;

@@ -103,7 +103,7 @@ static void check_lost_tail(struct report *report, const struct tti_live *live)
 }
 
 /* FILE.mark is told under its own path. */
-static void tell_mark(void *ctx, const char *what)
+static void tell_mark(void *ctx, const char *what, enum tti_mark_age age)
 {
 	struct report *report = ctx;
 	tti_auto_free char *path = NULL;
@@ -115,6 +115,7 @@ static void tell_mark(void *ctx, const char *what)
 		.what = what
 	};
 
+	(void)age;
 	report->found++;
 	if (report->fn)
 		report->fn(report->ctx, &damage);

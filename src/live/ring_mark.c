@@ -21,6 +21,33 @@ int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out)
 	return rc < 0 ? rc : tti_mark_pick(slots, out);
 }
 
+bool tti_ring_mark_is_torn(const struct tti_ring *ring, unsigned i)
+{
+	uint8_t slot[sizeof(struct tti_mark)];
+	uint64_t at = TTI_MARKS_OFF + (uint64_t)i * TTI_SETTINGS_STRIDE;
+
+	if (ring->set_fd < 0 || ring->set_rc < 0)
+		return false;
+	for (int tries = 0; tries < 100; tries++)
+		if (tti_pread_all(ring->set_fd, slot, sizeof(slot), at) < 0 ||
+		    !tti_mark_is_torn(slot))
+			return false;
+	return true;
+}
+
+int tti_ring_mark_empty(const struct tti_ring *ring, unsigned i, struct tt_error *err)
+{
+	static const uint8_t zero[sizeof(struct tti_mark)];
+	int rc = tti_pwrite_all(ring->set_fd, zero, sizeof(zero),
+				TTI_MARKS_OFF + (uint64_t)i * TTI_SETTINGS_STRIDE);
+
+	if (rc == TT_OK && fdatasync(ring->set_fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail_sys(err, rc, ring->path,
+				     "empty a mark in " TTI_SETTINGS_NAME)
+		      : TT_OK;
+}
+
 int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *ring,
 			 struct tt_error *err)
 {

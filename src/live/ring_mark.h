@@ -58,4 +58,10 @@ int tti_ring_mark_changing_in(int dirfd, const char *path, uint64_t name, uint64
 /* The mark that counts, read by pread: 1 there is one, 0 none, or an error. */
 int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out);
 
+/* Slot i, read by pread, is neither valid nor empty, and no store is on its way. */
+bool tti_ring_mark_is_torn(const struct tti_ring *ring, unsigned i);
+
+/* It holds no mark from now on.  The caller holds the writer lock. */
+int tti_ring_mark_empty(const struct tti_ring *ring, unsigned i, struct tt_error *err);
+
 #endif

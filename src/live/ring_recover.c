@@ -19,6 +19,8 @@
 #include "base/failpoint.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "live/ring_cut.h"
+#include "live/ring_mark.h"
 #include "live/ring_recover.h"
 
 #define MAX_PASSES 8
@@ -315,6 +317,50 @@ static int mend_settings(struct tti_ring_recovery *rec, struct tt_error *err)
 							       : no_memory(rec, err);
 }
 
+/* ---- Marks ---- */
+
+/* Before the writer opens, which stores marks of its own. */
+static void look_at_marks(struct tti_ring_recovery *rec, struct tti_ring *ring)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
+		rec->torn[i] = tti_ring_mark_is_torn(ring, i);
+	if (!ring->set.addr || tti_ring_mark_load(ring, &rec->mark) != 1) {
+		rec->mark = (struct tti_mark){ 0 };
+		return;
+	}
+	/* that of another boot is judged by the writer, which says what it did */
+	if (rec->mark.file == 0 || tti_mark_age(&rec->mark) == TTI_MARK_OLD ||
+	    tti_ring_cut_at(ring, rec->mark.file) != UINT64_MAX ||
+	    tti_ring_open_file(ring, rec->mark.file, false, false, true, &live, NULL) < 0)
+		return;
+	if (tti_mark_judge(&rec->mark, &live, rec->mark_words))
+		rec->mark_words[0] = '\0';
+	tti_live_close(&live);
+}
+
+static int mend_marks(struct tti_ring_recovery *rec, struct tt_error *err)
+{
+	char what[TTI_MARK_WORDS + 64];
+	int rc = TT_OK;
+
+	for (unsigned i = 0; rc == TT_OK && i < TTI_MARK_SLOTS; i++) {
+		if (tti_ring_mark_is_torn(rec->ring, i))
+			rc = tti_ring_mark_empty(rec->ring, i, err);
+		TTI_FAILPOINT("recover.mark_emptied");
+		snprintf(what, sizeof(what), "slot %u of the marks was damaged", i);
+		if (rc == TT_OK && rec->torn[i])
+			rc = tti_ring_recover_say(rec, TTI_SETTINGS_NAME,
+						  TT_RECOVER_MENDED, what, err);
+	}
+	if (rc < 0 || !rec->mark_words[0])
+		return rc;
+	snprintf(what, sizeof(what), "%" PRIu64 ".npy: %s; marked anew", rec->mark.file,
+		 rec->mark_words);
+	return tti_ring_recover_say(rec, TTI_SETTINGS_NAME, TT_RECOVER_MENDED, what, err);
+}
+
 /* ---- The whole ---- */
 
 static int list(struct tti_ring_recovery *rec, struct tt_error *err)
@@ -363,6 +409,8 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 		rc = drop_leftovers(rec, err);
 	if (rc == TT_OK)
 		rc = mend_settings(rec, err);
+	if (rc == TT_OK)
+		rc = mend_marks(rec, err);
 	TTI_FAILPOINT("recover.settings");
 	for (unsigned i = 0; rc == TT_OK && i < MAX_PASSES && before != now; i++) {
 		before = rec->report->item_count;
@@ -387,8 +435,7 @@ static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 	if (rc < 0)
 		return rc;
 	/* opening for writing stores a new mark */
-	if (!look.set.addr || tti_ring_mark_load(&look, &rec->mark) != 1)
-		rec->mark = (struct tti_mark){ 0 };
+	look_at_marks(rec, &look);
 	rc = tti_ring_find_like(&look, &rec->like, err);
 	tti_ring_close(&look);
 	if (rc == 0 && tti_recover_like(&rec->like.npy, &rec->opts)) {

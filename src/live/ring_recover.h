@@ -14,9 +14,11 @@ struct tti_ring_recovery {
 	struct tt_recover_report *report;
 	struct tt_ring_writer *writer; /* NULL: dry run */
 	struct tti_ring *ring;
-	struct tti_ring_like like; /* owned */
-	struct tti_mark mark;	   /* as found; sequence 0: none */
-	struct tti_items items;	   /* owned */
+	struct tti_ring_like like;	 /* owned */
+	struct tti_mark mark;		 /* as found; sequence 0: none */
+	bool torn[TTI_MARK_SLOTS];	 /* slots of marks that were damaged */
+	char mark_words[TTI_MARK_WORDS]; /* what was wrong with the mark, or "" */
+	struct tti_items items;		 /* owned */
 	struct tti_cut_file cut;
 };
 

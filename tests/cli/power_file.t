@@ -115,8 +115,9 @@ tail_at=$(($(wc -c <f.npy) - 40))
 printf '\377' | dd of=f.npy bs=1 seek=$((tail_at - 64 * 4 + 8)) conv=notrunc 2>dd.words
 exits 3 "verify finds synced rows that are others" "$ticktail" verify f.npy
 said "f.npy.mark: rows 0 to 10 are not those that were synced: their checksum is 0x" "... with path and value"
-exits 0 "recover alone leaves them" "$ticktail" recover f.npy
-said "nothing to recover, 17 rows" "... all"
+exits 3 "recover alone leaves them" "$ticktail" recover f.npy
+said "f.npy.mark: left as it is: rows 0 to 10 .*--cut-unproven" "... says what does not"
+is "... all" "$(count f.npy)" 17
 exits 0 "recover --cut-unproven cuts" "$ticktail" recover f.npy --cut-unproven
 said "f.npy: 10 rows, lost 0, cut 7 rows" "... what is past the mark"
 exits 0 "... once" "$ticktail" recover f.npy --cut-unproven
@@ -127,12 +128,30 @@ lose=$(($(wc -c <f.npy) - 32))
 printf '\004' | dd of=f.npy bs=1 seek=$lose conv=notrunc 2>dd.words
 exits 3 "verify finds a mark past the end" "$ticktail" verify f.npy
 said "its mark says that 10 rows are on disk, its end is 4" "... with both values"
+exits 0 "recover marks anew" "$ticktail" recover f.npy
+said "f.npy.mark: mended: its mark says that 10 rows are on disk" "... and says why"
+exits 0 "... verify" "$ticktail" verify f.npy
+exits 0 "... a second one" "$ticktail" recover f.npy
+said "nothing to recover, 4 rows" "... finds nothing"
 # a damaged mark
+make
+printf 'x' | dd of=f.npy.mark bs=1 seek=20 conv=notrunc 2>dd.words
+cp f.npy.mark before.mark
+exits 3 "recover --dry-run finds one damaged slot" "$ticktail" recover f.npy --dry-run
+same "... and changes nothing" f.npy.mark before.mark
+exits 0 "recover mends it" "$ticktail" recover f.npy
+said "f.npy.mark: mended: slot 0, at byte 0, is damaged" "... and says so"
+exits 0 "... verify" "$ticktail" verify f.npy
+exits 0 "... a second one" "$ticktail" recover f.npy
+said "nothing to recover, 10 rows" "... finds nothing"
 make
 printf 'x' | dd of=f.npy.mark bs=1 seek=20 conv=notrunc 2>dd.words
 printf 'x' | dd of=f.npy.mark bs=1 seek=532 conv=notrunc 2>dd.words
 exits 3 "verify finds a damaged mark" "$ticktail" verify f.npy
-said "f.npy.mark: slot ., at byte .* is damaged" "... and its place" 
+said "f.npy.mark: slot ., at byte .* is damaged" "... and its place"
+exits 0 "recover mends both slots" "$ticktail" recover f.npy
+exits 0 "... verify" "$ticktail" verify f.npy
+is "... all rows" "$(count f.npy)" 10
 # of another file: nobody's damage
 make
 cp f.npy g.npy
@@ -156,4 +175,26 @@ n=$(ls q | grep 'npy$' | tail -n 1)
 printf '\377' | dd of=q/$n bs=1 seek=$(($(wc -c <q/$n) - 40 - 64 * 4 + 8)) conv=notrunc 2>dd.words
 exits 3 "verify finds rows of a ring that are not those that were synced" "$ticktail" verify q
 said "q/.ticktail: $n: rows 0 to 10 are not those that were synced" "... and names them"
+exits 0 "recover marks them anew" "$ticktail" recover q
+said "q/.ticktail: mended: $n: rows 0 to 10 are not those" "... and says why"
+exits 0 "... verify" "$ticktail" verify q
+# slots of marks in .ticktail, at 0x2000 and 0x2200
+for at in 8212 8724 "8212 8724"; do
+	for i in $at; do
+		printf 'x' | dd of=q/.ticktail bs=1 seek="$i" conv=notrunc 2>dd.words
+	done
+	exits 3 "verify finds damaged marks of a ring ($at)" "$ticktail" verify q
+	said "q/.ticktail: slot . of the marks, at byte 0x2.00, is damaged" "... and their place"
+	exits 3 "... recover --dry-run as well" "$ticktail" recover q --dry-run
+	exits 0 "... recover" "$ticktail" recover q
+	said "q/.ticktail: mended: slot . of the marks was damaged" "... says it"
+	exits 0 "... verify is content" "$ticktail" verify q
+	exits 0 "... a second one" "$ticktail" recover q
+	said "nothing to recover, 10 rows" "... finds nothing"
+done
+printf '\004' | dd of=q/$n bs=1 seek=$(($(wc -c <q/$n) - 32)) conv=notrunc 2>dd.words
+exits 3 "verify finds a ring's mark past the end" "$ticktail" verify q
+exits 0 "... recover" "$ticktail" recover q
+said "its mark says that 10 rows are on disk, its end is 4; marked anew" "... says it"
+exits 0 "... verify is content" "$ticktail" verify q
 finish

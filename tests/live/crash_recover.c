@@ -59,7 +59,7 @@ static int shell(const char *command)
 
 /* Of two merged files one is damaged and has its parts still there, of the other one part is;
  * a sealed file in the queue is cut short and followed by garbage, the newest lost its tail, a
- * copy of the settings is bad. */
+ * copy of the settings and both slots of marks are bad. */
 static int break_ring(void)
 {
 	return shell(
@@ -71,6 +71,8 @@ static int break_ring(void)
 		"n=$(ls ../keep | tail -n 1); "
 		"head -c $(($(wc -c <$n) - 40)) $n >x && cat x >$n; "
 		"printf '?' | dd of=.ticktail bs=1 seek=560 conv=notrunc 2>/dev/null; "
+		"printf '?' | dd of=.ticktail bs=1 seek=8212 conv=notrunc 2>/dev/null; "
+		"printf '?' | dd of=.ticktail bs=1 seek=8724 conv=notrunc 2>/dev/null; "
 		"echo half >.next; rm x");
 }
 
