@@ -81,13 +81,8 @@ int cli_live_open(struct cli_live *live, const struct cli_ctx *ctx, const char *
 		return cli_fail_error(ctx, &err);
 	switch (kind) {
 	case TT_PATH_NPY8: status = open_ring(live); break;
+	case TT_PATH_NPY: /* refused there, with what makes a live file of it */
 	case TT_PATH_NPYT: status = open_file(live); break;
-	case TT_PATH_NPY:
-		return cli_fail(
-			ctx,
-			"%s: a plain .npy file has no tail to append to; 'ticktail "
-			"adopt %s' makes it a live file",
-			path, path);
 	default:
 		return cli_fail(ctx, "%s: an archive takes rows by 'ticktail archive'",
 				path);

@@ -33,18 +33,21 @@ int tti_npy_header_length(const void *prefix, size_t n, uint64_t *out, const cha
 	const uint8_t *at = prefix;
 	uint64_t length = 0;
 
-	if (n < MAGIC_BYTES + 2 || memcmp(at, MAGIC, MAGIC_BYTES) != 0)
+	if (n < MAGIC_BYTES || memcmp(at, MAGIC, MAGIC_BYTES) != 0)
 		return tti_fail(err, TT_E_FORMAT,
 				"%s: not an .npy file: it does not begin with \\x93NUMPY",
 				path);
-	if (at[6] < 1 || at[6] > 3 || at[7] != 0)
+	if (n >= MAGIC_BYTES + 2 && (at[6] < 1 || at[6] > 3 || at[7] != 0))
 		return tti_fail(
 			err, TT_E_FORMAT,
 			"%s: .npy version %u.%u is not known; 1.0, 2.0 and 3.0 are", path,
 			at[6], at[7]);
-	if (n < prefix_bytes(at[6]))
-		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header",
-				path);
+	if (n < MAGIC_BYTES + 2 || n < prefix_bytes(at[6]))
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: cut short inside the .npy header, after %zu bytes; "
+				"'ticktail recover %s --dtype DESCR', or '--like FILE', "
+				"mends it",
+				path, n, path);
 	for (size_t i = prefix_bytes(at[6]); i-- > MAGIC_BYTES + 2;)
 		length = length << 8 | at[i];
 	length += prefix_bytes(at[6]);

@@ -59,8 +59,10 @@ static int read_header(const struct tti_live *live, void **out, size_t *len_out,
 	if (length > live->file_bytes)
 		return tti_fail(err, TT_E_DAMAGED,
 				"%s: cut short inside the .npy header: it takes %" PRIu64
-				" bytes, the file has %" PRIu64,
-				live->path, length, live->file_bytes);
+				" bytes, the file has %" PRIu64
+				"; 'ticktail recover %s --dtype DESCR', or '--like "
+				"FILE', mends it",
+				live->path, length, live->file_bytes, live->path);
 	bytes = malloc(length);
 	if (!bytes)
 		return tti_fail_sys(err, -ENOMEM, live->path, NULL);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "format/settings.h"
 #include "live/live_file.h"
 #include "ticktail/file.h"
+
+#define MAGIC "\x93NUMPY"
 
 static bool holds(int dirfd, const char *name)
 {
@@ -87,10 +90,34 @@ static int array_kind(const char *path, enum tt_path_kind *out, struct tt_error 
 	return TT_OK;
 }
 
+/* Nothing of ours: in words what to do where there is something. */
+static int refuse(int fd, const char *path, uint64_t file_bytes, struct tt_error *err)
+{
+	char bytes[sizeof(MAGIC) - 1];
+
+	if (file_bytes == 0)
+		return tti_fail(err, TT_E_FORMAT,
+				"%s: is empty, not even a header is left: remove it and "
+				"make it anew, or 'ticktail recover %s --dtype DESCR' "
+				"makes a live file without rows of it",
+				path, path);
+	if (file_bytes < sizeof(bytes) &&
+	    tti_pread_all(fd, bytes, file_bytes, 0) == TT_OK &&
+	    memcmp(bytes, MAGIC, file_bytes) == 0)
+		return tti_fail(err, TT_E_DAMAGED,
+				"%s: cut short inside the .npy header: the file has "
+				"%" PRIu64 " bytes; 'ticktail recover %s --dtype DESCR', "
+				"or '--like FILE', mends it",
+				path, file_bytes, path);
+	return tti_fail(err, TT_E_FORMAT,
+			"%s: neither an .npy file, nor a ring, nor an HDF5 archive",
+			path);
+}
+
 int tt_path_kind(const char *path, enum tt_path_kind *out, struct tt_error *err)
 {
 	tti_auto_fd fd = -1;
-	char magic[6];
+	char magic[sizeof(MAGIC) - 1];
 	struct stat st;
 
 	if (stat(path, &st) < 0)
@@ -101,13 +128,11 @@ int tt_path_kind(const char *path, enum tt_path_kind *out, struct tt_error *err)
 	if (fd < 0)
 		return fd;
 	if (tti_pread_all(fd, magic, sizeof(magic), 0) == TT_OK &&
-	    memcmp(magic, "\x93NUMPY", sizeof(magic)) == 0)
+	    memcmp(magic, MAGIC, sizeof(magic)) == 0)
 		return array_kind(path, out, err);
 	if (is_hdf5(fd, (uint64_t)st.st_size)) {
 		*out = TT_PATH_ARCHIVE;
 		return TT_OK;
 	}
-	return tti_fail(err, TT_E_FORMAT,
-			"%s: neither an .npy file, nor a ring, nor an HDF5 archive",
-			path);
+	return refuse(fd, path, (uint64_t)st.st_size, err);
 }

@@ -64,6 +64,26 @@ exits 0 "--like says it as well" "$ticktail" recover f.npy --like whole
 exits 2 "--like and --dtype are one too many" "$ticktail" recover f.npy --like whole --dtype i8
 exits 1 "what is not there cannot be recovered" "$ticktail" recover nothing.npy
 
+# cut inside the header, to nothing, or where the tail began: each command says what to do
+make_file
+for n in 0 1 3 6 7 8 9 20 $((off - 1)); do
+	head -c "$n" whole >f.npy
+	for command in verify append info; do
+		"$ticktail" $command f.npy </dev/null >words 2>&1
+		is "$command of $n bytes names what to do" "$(grep -c "ticktail recover f.npy --dtype DESCR" words)" 1
+	done
+	exits 0 "recover of $n bytes" "$ticktail" recover f.npy --like whole
+	exits 0 "... rows go on" "$ticktail" append f.npy rows.csv --columns n,px --grow
+	exits 0 "... verify" "$ticktail" verify f.npy
+done
+make_file
+head -c $((all - 40)) whole >f.npy
+exits 1 "append to a file that lost its tail" "$ticktail" append f.npy rows.csv --columns n,px
+is "... names recover, not adopt" "$(grep -c 'ticktail recover' .out) $(grep -c adopt .out)" "1 0"
+"$ticktail" read whole --format npy -o p.npy
+exits 1 "append to a plain array" "$ticktail" append p.npy rows.csv --columns n,px
+is "... names adopt" "$(grep -c 'ticktail adopt' .out)" 1
+
 # ---- a ring ----
 make_ring() {
 	rm -rf ring
