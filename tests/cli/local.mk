@@ -17,6 +17,7 @@ CLI_TESTS = \
 	tests/cli/prune.t \
 	tests/cli/read.t \
 	tests/cli/recover.t \
+	tests/cli/recover_full.t \
 	tests/cli/roundtrip.t \
 	tests/cli/status.t \
 	tests/cli/surroundings.t \
