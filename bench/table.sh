@@ -34,7 +34,7 @@ plot() {
 	what=
 	for data in "$work/$1".*.dat; do
 		[ -e "$data" ] || return 0
-		what="$what${what:+, }'$data' using (1/\$1):(\$2/1000) with steps lw 1.6 title '$(sed -n '1s/^# //p' "$data")'"
+		what="$what${what:+, }'$data' using (1/\$1):(\$2/1000) with steps lw 1.6 title '$(sed -n "s/'/''/g; 1s/^# //p" "$data")'"
 	done
 	gnuplot >"$work/svg" <<-GNUPLOT
 		set terminal svg size 800,480 dynamic font 'sans-serif,13' background '#ffffff'

@@ -305,18 +305,19 @@ static int not_the_file(const struct tti_item *item, const struct tti_ledger_row
 			struct tt_error *err)
 {
 	uint64_t end = row->file_row + row->rows;
+	bool cut = was_cut(item);
 
-	if (!item->in_ring && (item->end < end || was_cut(item)))
+	if (!item->in_ring && (item->end < end || cut))
 		return tti_fail(
 			err, TT_E_MISMATCH,
-			"%s: rows %" PRIu64 "-%" PRIu64 " are archived in version %s, "
-			"dataset '%.200s', and the file %s now: rows that were not on "
-			"disk "
-			"when the power was lost are cut (those are in %s.cut), and one "
-			"position of a dataset never means two rows; archive the file "
-			"under another name with --dataset",
+			"%s: is not the file archived before: rows %" PRIu64 "-%" PRIu64
+			" are archived in version %s, dataset '%.200s', and the file %s "
+			"now: %s, and one position of a dataset never means two rows; "
+			"archive the file under another name with --dataset",
 			item->path, row->file_row, end - 1, row->version, row->dataset,
-			item->end < end ? "has fewer" : "has others there", item->path);
+			item->end < end ? "has fewer" : "has others there",
+			cut ? "what was not on disk when the power was lost was cut"
+			    : "it was cleared, or rows are missing since a power loss");
 	return tti_fail(err, TT_E_MISMATCH,
 			"%s: is not the file archived before: its rows %" PRIu64
 			"-%" PRIu64 " are not those in version %s, dataset '%.200s'; "

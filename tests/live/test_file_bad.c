@@ -35,6 +35,10 @@ static void put_word(const char *path, int from_end, uint64_t value)
 	close(fd);
 }
 
+/* What is looked at is a live file without its tail: it opens as a plain array, and verify says
+ * so. */
+static bool lost_tail;
+
 /* Open, look at everything, verify: must never crash, and end in rows or in an error. */
 static int exercise(const char *path)
 {
@@ -60,7 +64,7 @@ static int exercise(const char *path)
 	if (rc == 0)
 		tt_file_close(file);
 	if (tt_file_verify(path, NULL, NULL, &found, NULL) == 0)
-		ck_assert_int_eq(found > 0, rc == TT_E_DAMAGED);
+		ck_assert_int_eq(found > 0, rc == TT_E_DAMAGED || lost_tail);
 	tt_path_kind(path, &kind, NULL);
 	return sum == UINT64_MAX ? -1 : rc;
 }
@@ -81,11 +85,12 @@ START_TEST(file_cut_anywhere_is_an_error_or_plain)
 		int rc;
 
 		spit("cut.npy", bytes, n);
+		lost_tail = n == len - opts.tail_words * 8;
 		rc = exercise("cut.npy");
 		if (n == len || n == len - opts.tail_words * 8)
 			ck_assert_int_eq(rc, 0);
 		else
-			ck_assert_int_eq(rc, n < 8 ? TT_E_FORMAT : TT_E_DAMAGED);
+			ck_assert_int_eq(rc, n < 6 ? TT_E_FORMAT : TT_E_DAMAGED);
 	}
 	free(bytes);
 }
