@@ -1,15 +1,19 @@
-# libttbase: base + format; libttlive: live; libttarchive: archive.  Tests link these;
-# the world links the exported ones, each with its own version script.
-noinst_LTLIBRARIES += libttbase.la libttlive.la libttarchive.la
+# libttbase: base + format; libttlive: live; libttstaged: staged; libttarchive: archive.
+# Tests link these; the world links the exported ones, each with its own version script.
+noinst_LTLIBRARIES += libttbase.la libttlive.la libttstaged.la libttarchive.la
 libttbase_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
 libttbase_la_SOURCES =
 libttlive_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
 libttlive_la_SOURCES =
 libttlive_la_LIBADD = libttbase.la
+libttstaged_la_CPPFLAGS = $(AM_CPPFLAGS) $(CRYPTO_CFLAGS)
+libttstaged_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
+libttstaged_la_SOURCES =
 libttarchive_la_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CFLAGS) $(URING_CFLAGS) $(CRYPTO_CFLAGS)
 libttarchive_la_CFLAGS = $(AM_CFLAGS) $(TT_HIDDEN)
 libttarchive_la_SOURCES =
-TT_ARCHIVE_LIBS = $(HDF5_LIBS) $(URING_LIBS) $(CRYPTO_LIBS) $(LZF_LIBS) $(ZLIB_LIBS)
+libttarchive_la_LIBADD = libttstaged.la
+TT_ARCHIVE_LIBS = $(HDF5_LIBS) $(URING_LIBS) $(CRYPTO_LIBS) $(LZF_LIBS) $(ZLIB_LIBS) -lm
 
 # -version-info current:revision:age; changed in a release commit only (HACKING has the rules).
 lib_LTLIBRARIES += libticktail.la
@@ -34,13 +38,15 @@ EXTRA_DIST += src/libticktail.map src/libticktail-archive.map
 check_LTLIBRARIES += libttfail.la
 libttfail_la_CPPFLAGS = $(libttarchive_la_CPPFLAGS) -DTTI_FAILPOINTS
 libttfail_la_CFLAGS = $(AM_CFLAGS)
-libttfail_la_SOURCES = $(libttbase_la_SOURCES) $(libttlive_la_SOURCES) $(libttarchive_la_SOURCES)
+libttfail_la_SOURCES = $(libttbase_la_SOURCES) $(libttlive_la_SOURCES) $(libttstaged_la_SOURCES) \
+	$(libttarchive_la_SOURCES)
 libttfail_la_LIBADD = $(TT_ARCHIVE_LIBS)
 
 include src/base/local.mk
 include src/format/local.mk
 include src/live/local.mk
 if TT_ARCHIVE
+include src/staged/local.mk
 include src/archive/local.mk
 endif
 
@@ -53,6 +59,7 @@ ticktailinclude_HEADERS = \
 	include/ticktail/npy.h \
 	include/ticktail/recover.h \
 	include/ticktail/ring.h \
+	include/ticktail/staged.h \
 	include/ticktail/status.h \
 	include/ticktail/ticktail.h \
 	include/ticktail/time.h

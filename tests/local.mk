@@ -23,6 +23,7 @@ include tests/format/local.mk
 include tests/fuzz/local.mk
 include tests/live/local.mk
 if TT_ARCHIVE
+include tests/staged/local.mk
 include tests/archive/local.mk
 include tests/examples/local.mk
 include tests/bench/local.mk

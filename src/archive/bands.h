@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "archive/digest.h"
+#include "staged/digest.h"
 #include "archive/filters.h"
 #include "archive/mapping.h"
 #include "archive/sources.h"

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "archive/digest.h"
+#include "staged/digest.h"
 #include "archive/driver.h"
 #include "base/error.h"
 

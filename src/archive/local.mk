@@ -3,7 +3,6 @@ libttarchive_la_SOURCES += \
 	src/archive/chunks.c \
 	src/archive/commit.c \
 	src/archive/compare.c src/archive/compare.h \
-	src/archive/digest.c src/archive/digest.h \
 	src/archive/driver.c src/archive/driver.h src/archive/driver_state.h \
 	src/archive/filters.c src/archive/filters.h \
 	src/archive/flock.c src/archive/flock.h \
@@ -26,7 +25,6 @@ libttarchive_la_SOURCES += \
 	src/archive/archiver.c \
 	src/archive/bands.c src/archive/bands.h \
 	src/archive/crew.c src/archive/crew.h \
-	src/archive/dedup.c src/archive/dedup.h \
 	src/archive/deposit.c src/archive/deposit.h \
 	src/archive/h5put.c src/archive/h5put.h \
 	src/archive/hashes.c src/archive/hashes.h \

@@ -4,7 +4,7 @@
 #define TTI_SLOTDIGEST_H
 
 #include "archive/dataset.h"
-#include "archive/digest.h"
+#include "staged/digest.h"
 
 struct tti_slot_digester {
 	struct tti_slot_reader reader;

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include "archive/bands.h"
 #include "archive/dataset.h"
-#include "archive/dedup.h"
+#include "staged/dedup.h"
 #include "archive/driver.h"
 #include "archive/layout.h"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include "archive/digest.h"
+#include "staged/digest.h"
 #include "ticktail/archive.h"
 
 struct tti_item {

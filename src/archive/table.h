@@ -6,7 +6,7 @@
 
 #include <hdf5.h>
 #include <stdint.h>
-#include "archive/digest.h"
+#include "staged/digest.h"
 #include "base/compiler.h"
 #include "base/error.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/digest.h"
+#include "staged/digest.h"
 #include "base/num.h"
 
 static struct tti_hasher *hasher;

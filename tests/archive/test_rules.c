@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/dedup.h"
+#include "staged/dedup.h"
 #include "archive/names.h"
 #include "archive/timefield.h"
 

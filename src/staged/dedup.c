@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing, at most half full.  Invariant: from the home place of
  * a digest to its entry there is no free place; nothing is ever removed. */
-#include "archive/dedup.h"
+#include "staged/dedup.h"
 
 #include <errno.h>
 #include <stdlib.h>

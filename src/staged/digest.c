@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Invariant: a hasher is between begin and end or idle; a failed call leaves it usable from
  * the next begin on. */
-#include "archive/digest.h"
+#include "staged/digest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,11 @@
 struct tti_hasher {
 	EVP_MD *sha256; /* fetched once: a fetch for each chunk costs more than a small chunk */
 	EVP_MD_CTX *state;
+	/* the shape text last added: most chunks of a dataset have the same */
+	unsigned rank;
+	uint64_t shape[TT_MAX_RANK];
+	size_t text_len;
+	char text[TT_MAX_RANK * 22 + 4];
 };
 
 bool tti_digest_equal(const struct tti_digest *a, const struct tti_digest *b)
@@ -91,18 +96,27 @@ int tti_hasher_vlen_element(struct tti_hasher *hasher, const char *text, size_t 
 	return rc < 0 || len == 0 ? rc : tti_hasher_update(hasher, text, len);
 }
 
+static void write_shape(struct tti_hasher *hasher, unsigned rank, const uint64_t *shape)
+{
+	size_t len = 0, room = sizeof(hasher->text);
+
+	for (unsigned i = 0; i < rank; i++)
+		len += (size_t)snprintf(hasher->text + len, room - len, "%s%" PRIu64,
+					i ? ", " : "(", shape[i]);
+	len += (size_t)snprintf(hasher->text + len, room - len, rank == 1 ? ",)" : ")");
+	hasher->text_len = len;
+	hasher->rank = rank;
+	memcpy(hasher->shape, shape, rank * sizeof(*shape));
+}
+
 static int add_shape(struct tti_hasher *hasher, unsigned rank, const uint64_t *shape)
 {
-	char text[TT_MAX_RANK * 22 + 4];
-	size_t len = 0;
-
 	if (rank > TT_MAX_RANK)
 		return -EINVAL;
-	for (unsigned i = 0; i < rank; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRIu64,
-					i ? ", " : "(", shape[i]);
-	len += (size_t)snprintf(text + len, sizeof(text) - len, rank == 1 ? ",)" : ")");
-	return tti_hasher_update(hasher, text, len);
+	if (rank != hasher->rank ||
+	    memcmp(shape, hasher->shape, rank * sizeof(*shape)) != 0)
+		write_shape(hasher, rank, shape);
+	return tti_hasher_update(hasher, hasher->text, hasher->text_len);
 }
 
 int tti_hasher_end(struct tti_hasher *hasher, unsigned rank, const uint64_t *shape,

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "archive/digest.h"
+#include "staged/digest.h"
 
 struct tti_dedup_entry {
 	struct tti_digest digest;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An array's life, and what must be its own before it is written. */
+#include "staged/array.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "staged/cast.h"
+#include "staged/nd.h"
+
+int tti_grid_shape(uint32_t rank, const uint64_t *shape, const uint64_t *chunk,
+		   uint64_t *grid_shape, uint64_t *chunks, struct tt_error *err)
+{
+	char text[TTI_SHAPE_TEXT];
+	bool over = false;
+
+	*chunks = 1;
+	for (uint32_t i = 0; i < rank; i++)
+		grid_shape[i] = shape[i] / chunk[i] + (shape[i] % chunk[i] > 0);
+	if (tti_shape_empty(rank, grid_shape)) {
+		*chunks = 0;
+		return TT_OK;
+	}
+	for (uint32_t i = 0; i < rank; i++)
+		over |= tti_mul_overflow(*chunks, grid_shape[i], chunks);
+	if (over || *chunks > PTRDIFF_MAX / 16)
+		return tti_fail(
+			err, -EOVERFLOW,
+			"shape %s: more chunks than can be counted; choose larger ones",
+			tti_shape_text(rank, shape, text));
+	return TT_OK;
+}
+
+static int check_form(const struct tti_array_form *form, struct tt_error *err)
+{
+	uint64_t bytes;
+
+	if (form->rank < 1 || form->rank > TT_MAX_RANK)
+		return tti_fail(err, TT_E_RANGE, "rank %" PRIu32 ": must be 1 to %d",
+				form->rank, TT_MAX_RANK);
+	for (uint32_t i = 0; i < form->rank; i++)
+		if (form->chunk[i] == 0)
+			return tti_fail(err, TT_E_RANGE,
+					"chunk size of axis %" PRIu32
+					" is 0: must be at least 1",
+					i);
+	if (tt_element_check(form->element, err) < 0)
+		return TT_E_DTYPE;
+	if (tti_shape_bytes(form->rank, form->chunk, form->element.bytes, &bytes, err) <
+	    0)
+		return -EOVERFLOW;
+	return tti_shape_bytes(form->rank, form->shape, form->element.bytes, &bytes, err);
+}
+
+int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
+		  struct tt_error *err)
+{
+	tti_auto_staged *array = NULL;
+	tti_auto_slab *full = NULL;
+	uint64_t chunks;
+	int rc = check_form(form, err);
+
+	if (rc < 0)
+		return rc;
+	array = calloc(1, sizeof(*array));
+	if (!array)
+		return tti_fail(err, -ENOMEM, "an array: out of memory");
+	array->element = form->element;
+	array->rank = form->rank;
+	memcpy(array->shape, form->shape, form->rank * sizeof(*form->shape));
+	memcpy(array->chunk, form->chunk, form->rank * sizeof(*form->chunk));
+	rc = tti_grid_shape(form->rank, form->shape, form->chunk, array->grid_shape,
+			    &chunks, err);
+	if (rc < 0)
+		return rc;
+	array->grid = tti_grid_new(chunks);
+	if (!array->grid)
+		return tti_fail(err, -ENOMEM,
+				"the places of %" PRIu64 " chunks: out of memory",
+				chunks);
+	rc = tti_slab_full(&full, form->element, form->rank, form->chunk, form->fill,
+			   err);
+	if (rc == TT_OK)
+		rc = tti_array_push(array, &full, err);
+	if (rc == TT_OK)
+		*out = tti_steal_ptr(&array);
+	return rc;
+}
+
+int tti_array_push(struct tt_staged *array, struct tti_slab **slab, struct tt_error *err)
+{
+	struct tti_entry *entry = tti_vec_add(&array->entries, 1, sizeof(*entry));
+
+	if (!entry)
+		return tti_fail(err, -ENOMEM, "a slab: out of memory");
+	*entry = (struct tti_entry){ *slab, (*slab)->nd.shape[0], NULL };
+	*slab = NULL;
+	return TT_OK;
+}
+
+void tti_array_unref(struct tt_staged **array)
+{
+	struct tt_staged *it = *array;
+
+	*array = NULL;
+	if (!it)
+		return;
+	for (size_t i = 0; i < it->entries.count; i++) {
+		tti_slab_unref(&tti_entry_at(it, i)->slab);
+		tti_digests_unref(&tti_entry_at(it, i)->digests);
+	}
+	tti_vec_fini(&it->entries);
+	tti_grid_unref(&it->grid);
+	free(it);
+}
+
+int tti_own_grid(struct tt_staged *array, struct tt_error *err)
+{
+	struct tti_grid *copy;
+
+	if (atomic_load_explicit(&array->grid->refs, memory_order_acquire) == 1)
+		return TT_OK;
+	copy = tti_grid_copy(array->grid);
+	if (!copy)
+		return tti_fail(err, -ENOMEM,
+				"the places of %" PRIu64 " chunks: out of memory",
+				array->grid->chunks);
+	tti_grid_unref(&array->grid);
+	array->grid = copy;
+	return TT_OK;
+}
+
+/* n rounded up to whole chunks; false on overflow. */
+static bool whole_chunks(uint64_t n, uint64_t chunk, uint64_t *out)
+{
+	uint64_t rest = n % chunk;
+
+	*out = n;
+	return rest == 0 || !tti_add_overflow(n, chunk - rest, out);
+}
+
+int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err)
+{
+	struct tti_entry *entry = tti_entry_at(array, slab);
+	struct tt_nd from = entry->slab->nd, to;
+	struct tti_slab *copy;
+	uint64_t shape[TT_MAX_RANK];
+	bool counts = true;
+	int rc;
+
+	from.shape[0] = entry->rows;
+	for (uint32_t i = 0; i < array->rank; i++)
+		counts &= whole_chunks(from.shape[i], array->chunk[i], &shape[i]);
+	if (!counts)
+		return tti_fail(err, -EOVERFLOW,
+				"a slab of more rows than can be counted");
+	rc = tti_slab_new(&copy, array->element, array->rank, shape, err);
+	if (rc < 0)
+		return rc;
+	to = copy->nd;
+	memcpy(to.shape, from.shape, sizeof(to.shape));
+	tti_cast(&to, &from);
+	tti_slab_unref(&entry->slab);
+	entry->slab = copy;
+	entry->rows = shape[0];
+	return TT_OK;
+}
+
+int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err)
+{
+	struct tti_entry *entry = tti_entry_at(array, slab);
+
+	if (tt_element_equal(entry->slab->nd.element, array->element))
+		return TT_OK;
+	return tti_slab_replace(array, slab, err);
+}
+
+int tti_slab_writable(struct tt_staged *array, uint64_t slab, struct tt_error *err)
+{
+	struct tti_entry *entry = tti_entry_at(array, slab);
+
+	if (tti_slab_is_alone(entry->slab) && entry->slab->writable &&
+	    tt_element_equal(entry->slab->nd.element, array->element))
+		return TT_OK;
+	return tti_slab_replace(array, slab, err);
+}

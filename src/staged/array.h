@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The array itself: entries 0 (full), 1..bases, then staged; a grid of chunks.
+ *
+ * Invariants: every grid entry names a slab that is there, at an offset that is a multiple of
+ * chunk[0] and whose chunk, cut at the array's edge, lies inside it; no two entries share a
+ * staged chunk; an entry's digests are NULL when its slab is. */
+#ifndef TTI_ARRAY_H
+#define TTI_ARRAY_H
+
+#include "staged/slab.h"
+#include "staged/vec.h"
+
+struct tt_staged {
+	struct tt_element element;
+	uint32_t rank;
+	bool resized, read_only;
+	uint64_t shape[TT_MAX_RANK], chunk[TT_MAX_RANK], grid_shape[TT_MAX_RANK];
+	struct tti_grid *grid;
+	struct tti_vec entries; /* struct tti_entry */
+	uint64_t bases;
+	/* changed counts what changed chunks; the staged digests are of changed == hashed - 1 */
+	uint64_t changed, hashed;
+};
+
+static inline struct tti_entry *tti_entry_at(const struct tt_staged *array, uint64_t slab)
+{
+	return (struct tti_entry *)array->entries.items + slab;
+}
+
+static inline bool tti_is_staged(const struct tt_staged *array, uint64_t slab)
+{
+	return slab > array->bases;
+}
+
+/* The fill value: the one element of the full slab. */
+static inline const void *tti_fill_of(const struct tt_staged *array)
+{
+	return tti_entry_at(array, 0)->slab->nd.data;
+}
+
+/* ceil(shape / chunk) an axis and their product; -EOVERFLOW. */
+int tti_grid_shape(uint32_t rank, const uint64_t *shape, const uint64_t *chunk,
+		   uint64_t *grid_shape, uint64_t *chunks, struct tt_error *err);
+
+/* An array with its full slab and a grid of full chunks. */
+struct tti_array_form {
+	struct tt_element element;
+	uint32_t rank;
+	const uint64_t *shape, *chunk;
+	const void *fill;
+};
+int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
+		  struct tt_error *err);
+/* Put slab at the end of the list, taking it over. */
+int tti_array_push(struct tt_staged *array, struct tti_slab **slab, struct tt_error *err);
+#define tti_auto_staged TTI_CLEANUP(tti_array_unref) struct tt_staged
+void tti_array_unref(struct tt_staged **array);
+
+/* ---- Before touching what may be shared ---- */
+
+/* The grid is this array's alone. -ENOMEM. */
+int tti_own_grid(struct tt_staged *array, struct tt_error *err);
+/* Put a copy in its place: this array's own, of its element, of whole chunks. */
+int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err);
+/* The slab has the array's element. */
+int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err);
+/* And is this array's alone and may be written. */
+int tti_slab_writable(struct tt_staged *array, uint64_t slab, struct tt_error *err);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hashing and committing: carry those two plans out. */
+#include "ticktail/staged.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "staged/hash.h"
+#include "staged/nd.h"
+#include "staged/plan.h"
+#include "staged/transfer.h"
+
+#define auto_plan TTI_CLEANUP(tti_staged_plan_fini) struct tt_staged_plan
+
+/* ---- Hashing ---- */
+
+/* Tables for the slabs that pieces name; those of staged slabs anew. */
+static int make_tables(const struct tt_staged *array, const struct tt_staged_plan *plan,
+		       struct tti_digests **tables, struct tt_error *err)
+{
+	const struct tti_piece *pieces = plan->pieces.items;
+
+	for (size_t i = 0; i < plan->pieces.count; i++) {
+		uint64_t slab = pieces[i].slab, rows = tti_entry_at(array, slab)->rows;
+
+		if (tables[slab])
+			continue;
+		tables[slab] = tti_digests_new(rows / array->chunk[0] +
+					       (rows % array->chunk[0] > 0));
+		if (!tables[slab])
+			return tti_fail(err, -ENOMEM, "digests of a slab: out of memory");
+	}
+	return TT_OK;
+}
+
+/* Nothing here can fail. */
+static void take_digests(struct tt_staged *array, const struct tt_staged_plan *plan,
+			 struct tti_digests **tables, unsigned char (*digests)[32])
+{
+	const struct tti_piece *pieces = plan->pieces.items;
+	bool stale = array->hashed != array->changed + 1;
+
+	for (size_t i = 0; i < plan->pieces.count; i++)
+		memcpy(tables[pieces[i].slab]->bytes[pieces[i].offset / array->chunk[0]],
+		       digests[i], 32);
+	for (size_t i = 0; i < array->entries.count; i++) {
+		struct tti_entry *entry = tti_entry_at(array, i);
+
+		if (!tables[i] && !(stale && tti_is_staged(array, i)))
+			continue;
+		tti_digests_unref(&entry->digests);
+		entry->digests = tables[i];
+		tables[i] = NULL;
+	}
+	array->hashed = array->changed + 1;
+}
+
+static int hash_plan(struct tt_staged *array, const struct tt_staged_plan *plan,
+		     unsigned threads, struct tt_error *err)
+{
+	const struct tti_piece *pieces = plan->pieces.items;
+	struct tti_digests **tables =
+		calloc(array->entries.count, sizeof(struct tti_digests *));
+	unsigned char(*digests)[32] = calloc(plan->pieces.count + 1, sizeof(*digests));
+	int rc = TT_OK;
+
+	if (!tables || !digests)
+		rc = tti_fail(err, -ENOMEM, "digests of %zu chunks: out of memory",
+			      plan->pieces.count);
+	for (size_t i = 0; rc == TT_OK && i < plan->pieces.count; i++)
+		rc = tti_slab_converted(array, pieces[i].slab, err);
+	if (rc == TT_OK)
+		rc = make_tables(array, plan, tables, err);
+	if (rc == TT_OK)
+		rc = tti_hash_pieces(array, pieces, plan->pieces.count, threads, digests,
+				     err);
+	if (rc == TT_OK)
+		take_digests(array, plan, tables, digests);
+	for (size_t i = 0; tables && i < array->entries.count; i++)
+		tti_digests_unref(&tables[i]);
+	free(tables);
+	free(digests);
+	return rc;
+}
+
+int tt_staged_hash(struct tt_staged *array, unsigned threads, struct tt_error *err)
+{
+	auto_plan plan = { .rank = 0 };
+	int rc = tti_staged_plan_hash(&plan, array, err);
+
+	return rc < 0 ? rc : hash_plan(array, &plan, threads, err);
+}
+
+/* ---- Committing ---- */
+
+static int check_new_base(const struct tt_nd *like, const struct tt_base_slab *base,
+			  struct tt_error *err)
+{
+	bool fits = base->rank == like->rank &&
+		    tt_element_equal(base->element, like->element) &&
+		    tti_shape_equal(like->rank, base->shape, like->shape);
+
+	if (!fits || !(base->memory || (base->read && base->write)))
+		return tti_fail(
+			err, TT_E_MISMATCH,
+			"commit: the new base slab has another shape or element than "
+			"was asked for, or cannot be written and read");
+	return TT_OK;
+}
+
+static int run_groups(const struct tt_staged_plan *plan, struct tt_staged *array,
+		      const struct tti_slab *to, struct tt_error *err)
+{
+	const struct tti_group *groups = plan->groups.items;
+	int rc = TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && i < plan->groups.count; i++) {
+		const struct tt_nd *from = &tti_entry_at(array, groups[i].from)->slab->nd;
+		const uint64_t *rows = (const uint64_t *)plan->rows.items +
+				       groups[i].first * 5 * plan->rank;
+
+		if (to->nd.data)
+			tti_transfer(&to->nd, from, rows, groups[i].count);
+		else
+			rc = tti_transfer_write(&to->base, from, rows, groups[i].count,
+						err);
+	}
+	return rc;
+}
+
+/* Have the new base slab made and filled. */
+static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
+		     tt_staged_alloc_fn *alloc, void *ctx, struct tti_slab **out,
+		     struct tt_error *err)
+{
+	struct tt_base_slab base = { .rank = 0 };
+	tti_auto_slab *slab = NULL;
+	struct tt_nd like = { .element = array->element, .rank = array->rank };
+	int rc;
+
+	memcpy(like.shape, array->chunk, sizeof(array->chunk));
+	like.shape[0] = *(const uint64_t *)plan->appended.items;
+	rc = alloc(ctx, &like, &base, err);
+	if (rc < 0)
+		return rc;
+	rc = tti_slab_base(&slab, &base, err);
+	if (rc < 0) {
+		if (base.release)
+			base.release(base.ctx);
+		return rc;
+	}
+	rc = check_new_base(&like, &base, err);
+	if (rc == TT_OK)
+		rc = run_groups(plan, array, slab, err);
+	if (rc == TT_OK)
+		*out = tti_steal_ptr(&slab);
+	return rc;
+}
+
+/* Nothing here can fail: the list has room, since a staged slab goes for the new base. */
+static void settle(struct tt_staged_plan *plan, struct tt_staged *array,
+		   struct tti_slab **base)
+{
+	const struct tti_update *updates = plan->updates.items;
+
+	for (size_t i = 0; i < plan->updates.count; i++) {
+		array->grid->slab[updates[i].chunk] = updates[i].slab;
+		array->grid->offset[updates[i].chunk] = updates[i].offset;
+	}
+	for (size_t i = array->bases + 1; i < array->entries.count; i++) {
+		tti_slab_unref(&tti_entry_at(array, i)->slab);
+		tti_digests_unref(&tti_entry_at(array, i)->digests);
+	}
+	array->entries.count = array->bases + 1;
+	if (*base) {
+		tti_array_push(array, base, NULL);
+		tti_entry_at(array, array->entries.count - 1)->digests = plan->digests;
+		plan->digests = NULL;
+		array->bases++;
+	}
+	array->resized = false;
+	array->changed++;
+}
+
+int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, void *ctx,
+		     unsigned threads, struct tt_error *err)
+{
+	auto_plan plan = { .rank = 0 };
+	tti_auto_slab *base = NULL;
+	int rc = TT_OK;
+
+	if (array->read_only)
+		return tti_fail(err, TT_E_MISUSE,
+				"the array is read-only; commit a copy of it");
+	if (array->entries.count > array->bases + 1)
+		rc = tt_staged_hash(array, threads, err);
+	if (rc == TT_OK)
+		rc = tti_staged_plan_commit(&plan, array, err);
+	if (rc == TT_OK && plan.updates.count > 0)
+		rc = tti_own_grid(array, err);
+	if (rc == TT_OK && plan.appended.count > 0)
+		rc = fill_base(&plan, array, alloc, ctx, &base, err);
+	if (rc == TT_OK)
+		settle(&plan, array, &base);
+	return rc;
+}
+
+static void release_memory(void *ctx)
+{
+	free(ctx);
+}
+
+int tt_staged_alloc_memory(void *ctx, const struct tt_nd *like, struct tt_base_slab *out,
+			   struct tt_error *err)
+{
+	struct tt_nd nd;
+	uint64_t bytes;
+	int rc = tti_shape_bytes(like->rank, like->shape, like->element.bytes, &bytes,
+				 err);
+
+	(void)ctx;
+	if (rc == TT_OK)
+		rc = tt_nd_c_order(&nd, like->element, like->rank, like->shape, NULL);
+	if (rc < 0)
+		return rc;
+	*out = (struct tt_base_slab){ .element = like->element,
+				      .rank = like->rank,
+				      .memory = calloc(1, bytes > 0 ? bytes : 1),
+				      .release = release_memory };
+	if (!out->memory)
+		return tti_fail(err, -ENOMEM,
+				"a base slab of %" PRIu64 " bytes: out of memory", bytes);
+	out->ctx = out->memory;
+	memcpy(out->shape, nd.shape, sizeof(nd.shape));
+	memcpy(out->strides, nd.strides, sizeof(nd.strides));
+	return TT_OK;
+}

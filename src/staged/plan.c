@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts that every plan is put together from. */
+#include "staged/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "staged/nd.h"
+
+static int no_memory(struct tt_error *err)
+{
+	return tti_fail(err, -ENOMEM, "a plan: out of memory");
+}
+
+void tti_staged_plan_init(struct tt_staged_plan *plan, enum tt_staged_op op,
+			  const struct tt_staged *array)
+{
+	*plan = (struct tt_staged_plan){ .op = op,
+					 .rank = array->rank,
+					 .first_appended = array->entries.count };
+	memcpy(plan->chunk, array->chunk, sizeof(plan->chunk));
+	memcpy(plan->shape, array->shape, sizeof(plan->shape));
+	memcpy(plan->grid_shape, array->grid_shape, sizeof(plan->grid_shape));
+}
+
+void tti_staged_plan_fini(struct tt_staged_plan *plan)
+{
+	struct tti_drop *drops = plan->dropped.items;
+
+	for (size_t i = 0; i < plan->dropped.count; i++) {
+		tti_slab_unref(&drops[i].entry.slab);
+		tti_digests_unref(&drops[i].entry.digests);
+	}
+	tti_vec_fini(&plan->appended);
+	tti_vec_fini(&plan->groups);
+	tti_vec_fini(&plan->rows);
+	tti_vec_fini(&plan->truncations);
+	tti_vec_fini(&plan->dropped);
+	tti_vec_fini(&plan->updates);
+	tti_vec_fini(&plan->pieces);
+	tti_grid_unref(&plan->grid);
+	tti_grid_unref(&plan->before);
+	tti_digests_unref(&plan->digests);
+}
+
+int tti_staged_plan_append(struct tt_staged_plan *plan, uint64_t chunks,
+			   uint64_t *slab_out, struct tt_error *err)
+{
+	uint64_t *rows = tti_vec_add(&plan->appended, 1, sizeof(*rows));
+
+	if (!rows)
+		return no_memory(err);
+	if (tti_mul_overflow(chunks, plan->chunk[0], rows))
+		return tti_fail(err, -EOVERFLOW,
+				"a slab of more rows than can be counted");
+	*slab_out = plan->first_appended + plan->appended.count - 1;
+	return TT_OK;
+}
+
+int tti_staged_plan_group(struct tt_staged_plan *plan, uint64_t from, uint64_t to,
+			  struct tt_error *err)
+{
+	struct tti_group *group = tti_vec_add(&plan->groups, 1, sizeof(*group));
+
+	if (!group)
+		return no_memory(err);
+	*group = (struct tti_group){ from, to, plan->rows.count, 0 };
+	return TT_OK;
+}
+
+int tti_staged_plan_row(struct tt_staged_plan *plan, struct tti_row_mut *out,
+			struct tt_error *err)
+{
+	uint32_t rank = plan->rank;
+	struct tti_group *last =
+		(struct tti_group *)plan->groups.items + plan->groups.count - 1;
+	uint64_t *row = tti_vec_add(&plan->rows, 1, 5 * rank * sizeof(*row));
+
+	if (!row)
+		return no_memory(err);
+	last->count++;
+	*out = (struct tti_row_mut){ row, row + rank, row + 2 * (size_t)rank,
+				     row + 3 * (size_t)rank, row + 4 * (size_t)rank };
+	return TT_OK;
+}
+
+int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t slab,
+			   uint64_t offset, struct tt_error *err)
+{
+	struct tti_update *update = tti_vec_add(&plan->updates, 1, sizeof(*update));
+
+	if (!update)
+		return no_memory(err);
+	*update = (struct tti_update){ chunk, slab, offset };
+	return TT_OK;
+}
+
+int tti_staged_plan_chunk_row(struct tt_staged_plan *plan,
+			      const struct tti_mapper *mappers, const uint64_t *place,
+			      uint64_t from_offset, uint64_t to_offset,
+			      struct tt_error *err)
+{
+	struct tti_row_mut row;
+	int rc = tti_staged_plan_row(plan, &row, err);
+
+	if (rc < 0)
+		return rc;
+	for (uint32_t axis = 0; axis < plan->rank; axis++) {
+		const struct tti_mapper *m = &mappers[axis];
+
+		row.from[axis] = axis == 0 ? from_offset : 0;
+		row.to[axis] = axis == 0 ? to_offset : 0;
+		row.count[axis] = tti_chunk_extent(m->size, m->chunk,
+						   tti_mapper_chunk(m, place[axis]));
+		row.from_stride[axis] = row.to_stride[axis] = 1;
+	}
+	return TT_OK;
+}
+
+static int value_row(struct tt_staged_plan *plan, const struct tti_span *const *spans,
+		     uint64_t offset, bool into_slab, struct tt_error *err)
+{
+	struct tti_row_mut row;
+	int rc = tti_staged_plan_row(plan, &row, err);
+
+	if (rc < 0)
+		return rc;
+	for (uint32_t axis = 0; axis < plan->rank; axis++) {
+		const struct tti_span *span = spans[axis];
+		uint64_t in_slab = span->chunk_start + (axis == 0 ? offset : 0);
+
+		row.from[axis] = into_slab ? span->value_start : in_slab;
+		row.to[axis] = into_slab ? in_slab : span->value_start;
+		row.count[axis] = span->count;
+		row.from_stride[axis] =
+			into_slab ? span->value_stride : span->chunk_stride;
+		row.to_stride[axis] = into_slab ? span->chunk_stride : span->value_stride;
+	}
+	return TT_OK;
+}
+
+int tti_staged_plan_value_rows(struct tt_staged_plan *plan,
+			       const struct tti_mapper *mappers, const uint64_t *place,
+			       uint64_t offset, bool into_slab, struct tt_error *err)
+{
+	struct tti_span slices[TT_MAX_RANK];
+	const struct tti_span *spans[TT_MAX_RANK];
+	uint32_t many_axis = 0;
+	uint64_t many = 1;
+	int rc = TT_OK;
+
+	for (uint32_t axis = 0; axis < plan->rank; axis++) {
+		const struct tti_mapper *m = &mappers[axis];
+		uint64_t count;
+
+		spans[axis] =
+			tti_mapper_spans(m, place[axis], tti_mapper_chunk(m, place[axis]),
+					 &slices[axis], &count);
+		if (count > 1) { /* at most one axis has a list */
+			many = count;
+			many_axis = axis;
+		}
+	}
+	for (uint64_t i = 0; rc == TT_OK && i < many; i++, spans[many_axis]++)
+		rc = value_row(plan, spans, offset, into_slab, err);
+	return rc;
+}

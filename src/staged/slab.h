@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slabs, and the list of them that an array holds.
+ *
+ * Invariant: a staged slab is written only by an array that alone holds it (refs 1) and only if
+ * it is writable; everything else copies it first.  So copies of an array need no lock. */
+#ifndef TTI_SLAB_H
+#define TTI_SLAB_H
+
+#include <stdatomic.h>
+
+#include "ticktail/staged.h"
+
+enum tti_slab_kind { TTI_SLAB_FULL, TTI_SLAB_BASE, TTI_SLAB_STAGED };
+
+struct tti_slab {
+	_Atomic(uint32_t) refs;
+	enum tti_slab_kind kind;
+	bool writable, borrowed; /* memory is the caller's */
+	struct tt_nd nd;	 /* data NULL: a base slab that is not in memory */
+	void *owned;		 /* memory to free */
+	struct tt_base_slab base;
+};
+
+/* Uninitialised memory of shape, or fill repeated through strides of 0 (a full slab).
+ * -ENOMEM, -EOVERFLOW. */
+int tti_slab_new(struct tti_slab **out, struct tt_element element, uint32_t rank,
+		 const uint64_t *shape, struct tt_error *err);
+int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,
+		  const uint64_t *shape, const void *fill, struct tt_error *err);
+/* Over memory that is the caller's. */
+int tti_slab_borrow(struct tti_slab **out, const struct tt_nd *nd, bool writable,
+		    struct tt_error *err);
+/* A base slab; base->ctx is ours only on success. */
+int tti_slab_base(struct tti_slab **out, const struct tt_base_slab *base,
+		  struct tt_error *err);
+
+struct tti_slab *tti_slab_ref(struct tti_slab *slab);
+void tti_slab_unref(struct tti_slab **slab); /* accepts NULL inside */
+#define tti_auto_slab TTI_CLEANUP(tti_slab_unref) struct tti_slab
+bool tti_slab_is_alone(const struct tti_slab *slab);
+
+/* Digests of a slab's chunks; immutable once two arrays hold them. */
+struct tti_digests {
+	_Atomic(uint32_t) refs;
+	uint64_t count;
+	unsigned char bytes[][32];
+};
+struct tti_digests *tti_digests_new(uint64_t count); /* zeroed; NULL: no memory */
+struct tti_digests *tti_digests_ref(struct tti_digests *digests);
+void tti_digests_unref(struct tti_digests **digests);
+
+/* An entry of an array's list.  slab NULL: a hole.  rows: how many of the slab's first rows
+ * count; fewer than it has when its last chunk was moved elsewhere. */
+struct tti_entry {
+	struct tti_slab *slab;
+	uint64_t rows;
+	struct tti_digests *digests; /* NULL: none known */
+};
+
+/* Which chunk is where.  Shared between copies until one writes. */
+struct tti_grid {
+	_Atomic(uint32_t) refs;
+	uint64_t chunks;
+	uint64_t *slab, *offset; /* both within this allocation's life */
+};
+struct tti_grid *tti_grid_new(
+	uint64_t chunks); /* all in the full slab; NULL: no memory */
+struct tti_grid *tti_grid_ref(struct tti_grid *grid);
+void tti_grid_unref(struct tti_grid **grid);
+struct tti_grid *tti_grid_copy(const struct tti_grid *grid);
+
+#endif
