@@ -26,4 +26,10 @@ bench_fanout_SOURCES = bench/fanout.c $(BENCH_COMMON)
 bench_fanout_LDADD = libticktail.la
 bench_scan_SOURCES = bench/scan.c $(BENCH_COMMON)
 bench_scan_LDADD = libticktail.la
-EXTRA_DIST += bench/README.md bench/run.sh bench/table.sh bench/table.awk
+if TT_ARCHIVE
+BENCHES += bench/staged
+bench_staged_SOURCES = bench/staged.c $(BENCH_COMMON)
+bench_staged_CPPFLAGS = $(AM_CPPFLAGS) $(CRYPTO_CFLAGS)
+bench_staged_LDADD = libticktail-archive.la libticktail.la $(CRYPTO_LIBS)
+endif
+EXTRA_DIST += bench/staged_python.py bench/README.md bench/run.sh bench/table.sh bench/table.awk

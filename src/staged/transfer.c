@@ -100,9 +100,11 @@ static inline void merge_axes(struct box *box)
 	}
 }
 
+/* Not initialised where it need not be: small chunks come by the ten thousand, and zeroing 32
+ * axes of each costs more than copying it. */
 static void copy_box(struct box *box)
 {
-	uint64_t at[TT_MAX_RANK] = { 0 };
+	uint64_t at[TT_MAX_RANK];
 	uint32_t outer;
 
 	merge_axes(box);
@@ -111,6 +113,8 @@ static void copy_box(struct box *box)
 		return;
 	}
 	outer = box->rank - 1;
+	for (uint32_t i = 0; i < outer; i++)
+		at[i] = 0;
 	for (;;) {
 		uint32_t axis = outer;
 
@@ -120,8 +124,7 @@ static void copy_box(struct box *box)
 			axis--;
 			at[axis] = 0;
 			box->to -= box->to_step[axis] * (int64_t)(box->count[axis] - 1);
-			box->from -=
-				box->from_step[axis] * (int64_t)(box->count[axis] - 1);
+			box->from -= box->from_step[axis] * (int64_t)(box->count[axis] - 1);
 		}
 		if (axis == 0)
 			return;
@@ -130,35 +133,42 @@ static void copy_box(struct box *box)
 	}
 }
 
-void tti_transfer(const struct tt_nd *to, const struct tt_nd *from, const uint64_t *rows,
-		  uint64_t count)
+/* One row as a box; false when nothing of it fits. */
+static inline bool row_box(const struct tt_nd *to, const struct tt_nd *from,
+			   const struct tti_row *row, struct box *box)
 {
 	uint32_t rank = to->rank;
 
+	box->rank = rank;
+	box->to = to->data;
+	box->from = from->data;
+	box->run = to->element.bytes;
+	for (uint32_t axis = 0; axis < rank; axis++) {
+		uint64_t n = fit(row->from[axis], row->count[axis], row->from_stride[axis],
+				 from->shape[axis]);
+
+		n = fit(row->to[axis], n, row->to_stride[axis], to->shape[axis]);
+		if (n == 0)
+			return false;
+		box->count[axis] = n;
+		box->to += (int64_t)row->to[axis] * to->strides[axis];
+		box->from += (int64_t)row->from[axis] * from->strides[axis];
+		box->to_step[axis] = (int64_t)row->to_stride[axis] * to->strides[axis];
+		box->from_step[axis] =
+			(int64_t)row->from_stride[axis] * from->strides[axis];
+	}
+	return true;
+}
+
+void tti_transfer(const struct tt_nd *to, const struct tt_nd *from, const uint64_t *rows,
+		  uint64_t count)
+{
+	struct box box;
+
 	for (uint64_t i = 0; i < count; i++) {
-		struct tti_row row = tti_row_at(rows, rank, i);
-		struct box box = { .rank = rank,
-				   .to = to->data,
-				   .from = from->data,
-				   .run = to->element.bytes };
-		uint32_t axis;
+		struct tti_row row = tti_row_at(rows, to->rank, i);
 
-		for (axis = 0; axis < rank; axis++) {
-			uint64_t n = fit(row.from[axis], row.count[axis],
-					 row.from_stride[axis], from->shape[axis]);
-
-			n = fit(row.to[axis], n, row.to_stride[axis], to->shape[axis]);
-			if (n == 0)
-				break;
-			box.count[axis] = n;
-			box.to += (int64_t)row.to[axis] * to->strides[axis];
-			box.from += (int64_t)row.from[axis] * from->strides[axis];
-			box.to_step[axis] =
-				(int64_t)row.to_stride[axis] * to->strides[axis];
-			box.from_step[axis] =
-				(int64_t)row.from_stride[axis] * from->strides[axis];
-		}
-		if (axis == rank)
+		if (row_box(to, from, &row, &box))
 			copy_box(&box);
 	}
 }
