@@ -42,7 +42,7 @@ bool tti_mapper_is_whole(const struct tti_mapper *m, uint64_t i)
 	if (m->kind == TTI_AXIS_LIST)
 		return m->whole[i];
 	id = tti_mapper_chunk(m, i);
-	return tti_mapper_slice_span(m, id).count ==
+	return (m->spans ? m->spans[i].count : tti_mapper_slice_span(m, id).count) ==
 	       tti_chunk_extent(m->size, m->chunk, id);
 }
 
@@ -187,6 +187,27 @@ static int init_list(struct tti_mapper *m, const struct tti_axis_sel *sel,
 	return TT_OK;
 }
 
+enum { FEW = 2, MANY = 4096 };
+
+/* The spans of a slice are looked up once for every chunk along the other axes. */
+static int init_slice(struct tti_mapper *m, const struct tti_axis_sel *sel,
+		      struct tt_error *err)
+{
+	m->first = m->start / m->chunk;
+	m->count = m->step <= m->chunk ? (m->stop - 1) / m->chunk - m->first + 1
+				       : sel->count;
+	if (m->count < FEW || m->count > MANY)
+		return TT_OK;
+	m->spans = malloc(m->count * sizeof(*m->spans));
+	if (!m->spans)
+		return tti_fail(err, -ENOMEM,
+				"an index over %" PRIu64 " chunks: out of memory",
+				m->count);
+	for (uint64_t i = 0; i < m->count; i++)
+		m->spans[i] = tti_mapper_slice_span(m, tti_mapper_chunk(m, i));
+	return TT_OK;
+}
+
 int tti_mapper_init(struct tti_mapper *m, const struct tti_axis_sel *sel, uint64_t size,
 		    uint64_t chunk, struct tt_error *err)
 {
@@ -198,12 +219,8 @@ int tti_mapper_init(struct tti_mapper *m, const struct tti_axis_sel *sel, uint64
 				  .start = sel->start,
 				  .stop = sel->stop,
 				  .step = sel->step };
-	if (sel->kind != TTI_AXIS_LIST) {
-		m->first = m->start / chunk;
-		m->count = m->step <= chunk ? (m->stop - 1) / chunk - m->first + 1
-					    : sel->count;
-		return TT_OK;
-	}
+	if (sel->kind != TTI_AXIS_LIST)
+		return init_slice(m, sel, err);
 	rc = init_list(m, sel, err);
 	if (rc < 0)
 		tti_mapper_fini(m);

@@ -3,8 +3,8 @@
  * them wholly, and what is copied from or to each.
  *
  * The chunks a mapper touches are numbered 0, 1, ... in ascending order; that number is called
- * the chunk's rank in the mapper ("i" below).  A mapper of a point or a slice takes no memory of
- * its own however many chunks there are. */
+ * the chunk's rank in the mapper ("i" below).  A mapper's memory goes with what it selects, never
+ * with what there is. */
 #ifndef TTI_MAPPER_H
 #define TTI_MAPPER_H
 
@@ -26,6 +26,7 @@ struct tti_mapper {
 	uint64_t *ids;	      /* [count] chunks */
 	uint64_t *first_span; /* [count + 1] into spans */
 	bool *whole;	      /* [count] */
+	/* of a list; of a slice [count], or NULL where they are worked out each time */
 	struct tti_span *spans;
 };
 
@@ -72,6 +73,8 @@ static inline const struct tti_span *tti_mapper_spans(const struct tti_mapper *m
 		return m->spans + m->first_span[i];
 	}
 	*count = 1;
+	if (m->spans)
+		return m->spans + i;
 	*one = tti_mapper_slice_span(m, id);
 	return one;
 }

@@ -85,6 +85,14 @@ int tti_staged_plan_row(struct tt_staged_plan *plan, struct tti_row_mut *out,
 	return TT_OK;
 }
 
+int tti_staged_plan_expect(struct tt_staged_plan *plan, uint64_t rows,
+			   struct tt_error *err)
+{
+	return tti_vec_reserve(&plan->rows, rows, 5 * plan->rank * sizeof(uint64_t))
+		       ? TT_OK
+		       : no_memory(err);
+}
+
 int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t slab,
 			   uint64_t offset, struct tt_error *err)
 {
@@ -121,22 +129,26 @@ int tti_staged_plan_chunk_row(struct tt_staged_plan *plan,
 static int value_row(struct tt_staged_plan *plan, const struct tti_span *const *spans,
 		     uint64_t offset, bool into_slab, struct tt_error *err)
 {
-	struct tti_row_mut row;
+	struct tti_row_mut row = { NULL, NULL, NULL, NULL, NULL };
 	int rc = tti_staged_plan_row(plan, &row, err);
+	/* the slab's side and the other */
+	uint64_t *slab = into_slab ? row.to : row.from;
+	uint64_t *value = into_slab ? row.from : row.to;
+	uint64_t *slab_stride = into_slab ? row.to_stride : row.from_stride;
+	uint64_t *value_stride = into_slab ? row.from_stride : row.to_stride;
 
 	if (rc < 0)
 		return rc;
 	for (uint32_t axis = 0; axis < plan->rank; axis++) {
 		const struct tti_span *span = spans[axis];
-		uint64_t in_slab = span->chunk_start + (axis == 0 ? offset : 0);
 
-		row.from[axis] = into_slab ? span->value_start : in_slab;
-		row.to[axis] = into_slab ? in_slab : span->value_start;
+		slab[axis] = span->chunk_start;
+		value[axis] = span->value_start;
 		row.count[axis] = span->count;
-		row.from_stride[axis] =
-			into_slab ? span->value_stride : span->chunk_stride;
-		row.to_stride[axis] = into_slab ? span->chunk_stride : span->value_stride;
+		slab_stride[axis] = span->chunk_stride;
+		value_stride[axis] = span->value_stride;
 	}
+	slab[0] += offset;
 	return TT_OK;
 }
 

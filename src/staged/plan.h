@@ -78,6 +78,9 @@ struct tti_row_mut {
 };
 int tti_staged_plan_row(struct tt_staged_plan *plan, struct tti_row_mut *out,
 			struct tt_error *err);
+/* Room for rows that are to come, in one go. */
+int tti_staged_plan_expect(struct tt_staged_plan *plan, uint64_t rows,
+			   struct tt_error *err);
 int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t slab,
 			   uint64_t offset, struct tt_error *err);
 

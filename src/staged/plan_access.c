@@ -87,6 +87,8 @@ int tti_staged_plan_get(struct tt_staged_plan *plan, const struct tt_staged *arr
 		return rc;
 	rc = tti_hits_sort(access.query.hits, access.query.count, err);
 	if (rc == TT_OK)
+		rc = tti_staged_plan_expect(plan, access.query.count, err);
+	if (rc == TT_OK)
 		rc = get_rows(plan, &access, err);
 	access_fini(&access);
 	return rc;

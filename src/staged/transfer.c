@@ -124,7 +124,8 @@ static void copy_box(struct box *box)
 			axis--;
 			at[axis] = 0;
 			box->to -= box->to_step[axis] * (int64_t)(box->count[axis] - 1);
-			box->from -= box->from_step[axis] * (int64_t)(box->count[axis] - 1);
+			box->from -=
+				box->from_step[axis] * (int64_t)(box->count[axis] - 1);
 		}
 		if (axis == 0)
 			return;
@@ -144,8 +145,8 @@ static inline bool row_box(const struct tt_nd *to, const struct tt_nd *from,
 	box->from = from->data;
 	box->run = to->element.bytes;
 	for (uint32_t axis = 0; axis < rank; axis++) {
-		uint64_t n = fit(row->from[axis], row->count[axis], row->from_stride[axis],
-				 from->shape[axis]);
+		uint64_t n = fit(row->from[axis], row->count[axis],
+				 row->from_stride[axis], from->shape[axis]);
 
 		n = fit(row->to[axis], n, row->to_stride[axis], to->shape[axis]);
 		if (n == 0)
