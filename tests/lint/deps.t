@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Includes point left only (base < format < live < archive < tools); tools know public headers
+# Includes point left only (base < format < live < staged < archive < tools); tools know public headers
 # only; what libticktail is made of includes nothing but libc; the archive room reaches the
 # live room through its public headers.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
@@ -12,7 +12,7 @@ function rank(room) {
 }
 function public_rank(header) {
 	return header ~ /^(error|dtype|npy|time)\.h$/ ? 1 : \
-	       header == "archive.h" ? 5 : 3
+	       header == "archive.h" ? 5 : header == "staged.h" ? 4 : 3
 }
 function bad(why) { print FILENAME ":" FNR ": " $0 ": " why }
 FNR == 1 {
@@ -26,8 +26,10 @@ FNR == 1 {
 	sub(/[>"].*/, "", target)
 	quoted = ($0 ~ /"/)
 	split(target, to, "/")
-	if (target ~ /^(hdf5|H5|liburing|openssl|zlib|lzf|liblzf)/ && room != "archive")
+	if (target ~ /^(hdf5|H5|liburing|zlib|lzf|liblzf)/ && room != "archive")
 		bad("belongs to the archive room")
+	if (target ~ /^openssl/ && room != "staged")
+		bad("belongs to the staged room")
 	if (target ~ /^(json-c|csv\.h)/ && room != "tools")
 		bad("belongs to the tools")
 	if (room == "include") {
@@ -38,6 +40,8 @@ FNR == 1 {
 	if (to[1] == "ticktail") {
 		if (public_rank(to[2]) > rank(room))
 			bad("points right")
+		if (room == "staged" && public_rank(to[2]) == 3)
+			bad("staged arrays know no files")
 		next
 	}
 	if (!quoted || target == "config.h")
@@ -51,6 +55,8 @@ FNR == 1 {
 		bad("points right")
 	} else if (room == "archive" && to[1] == "live") {
 		bad("the archive uses <ticktail/file.h> and <ticktail/ring.h>")
+	} else if (room == "staged" && to[1] == "live") {
+		bad("staged arrays know no files")
 	}
 }
 AWK
