@@ -78,8 +78,8 @@ static inline int64_t to_i64(double x)
 
 static inline uint64_t to_u64(double x)
 {
-	if (x >= 0x1p63 && x < 0x1p64)
-		return (uint64_t)x;
+	if (x >= 0x1p63) /* 2^63 less, and its bit put back: too much gives 0 */
+		return x < 0x1p64 ? (uint64_t)x : 0;
 	return (uint64_t)to_i64(x);
 }
 
