@@ -7,7 +7,7 @@
  * stored chunks), then the staged slabs, which hold what was written.  Two tables with an
  * entry a chunk, slab_indices and slab_offsets, say in which slab and from which of its rows a
  * chunk begins.  The behaviour is that of versioned_hdf5.staged_changes.StagedChangesArray
- * (docs/FORMAT.md names the differences); nothing here knows files.
+ * (docs/DECISIONS.md names the differences); nothing here knows files.
  *
  * Threads:   an array belongs to one thread at a time; copies (tt_staged_copy() and what is
  *            made from an array) may be used from different threads at once.
@@ -107,14 +107,13 @@ TT_API void tt_index_free(struct tt_index_list *list); /* NULL: nothing */
 /* Something of chunks that can be read.  memory set: it lies there, and read is not called.
  * Else read copies the box of count[] elements from start[] in steps of stride[] into to,
  * whose shape is count[] and whose element is the slab's.  It is called on the thread that
- * called us, or, when parallel is set, on several at once.
+ * called us; of copies used on different threads, on each of them.
  * write (NULL: cannot be written) is called by a commit for the slab that its allocator gave.
  * release is called once, when the last array that has the slab lets go; may be NULL. */
 struct tt_base_slab {
 	struct tt_element element;
 	uint32_t rank;
 	uint64_t shape[TT_MAX_RANK];
-	bool parallel;
 	void *memory;
 	int64_t strides[TT_MAX_RANK]; /* of memory */
 	int (*read)(void *ctx, const uint64_t *start, const uint64_t *count,

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* What set and load share: a query over mappers. */
+/* What get, set and load share: a query over mappers. */
 struct access {
 	struct tti_mapper mappers[TT_MAX_RANK];
 	struct tti_query query;
@@ -133,7 +133,8 @@ static int move_chunks(struct tt_staged_plan *plan, const struct access *access,
 
 /* ---- set ---- */
 
-/* Bring hits for which take is true to the front, each part keeping its order. */
+/* Bring hits that have to be moved first (covered in part, not staged yet) to the front, each
+ * part keeping its order. */
 static uint64_t partition(struct tti_hit *hits, uint64_t count, struct tti_hit *scratch,
 			  const struct tt_staged *array, const struct access *access)
 {
