@@ -23,9 +23,9 @@ promised "$inc"/dtype.h "$inc"/error.h "$inc"/file.h "$inc"/npy.h "$inc"/recover
 	>"$work/live.h"
 exported "$live" >"$work/live.so"
 same "libticktail exports what its headers declare" "$work/live.so" "$work/live.h"
-promised "$inc"/archive.h >"$work/archive.h"
+promised "$inc"/archive.h "$inc"/staged.h >"$work/archive.h"
 exported "$archive" >"$work/archive.so"
-same "libticktail-archive exports what its header declares" "$work/archive.so" "$work/archive.h"
+same "libticktail-archive exports what its headers declare" "$work/archive.so" "$work/archive.h"
 
 undefined=$(nm -D --undefined-only "$archive" | awk '$2 ~ /^tti_/ { print $2 }')
 is "libticktail-archive reaches libticktail by public names only" "$undefined" ""
