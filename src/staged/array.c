@@ -121,7 +121,7 @@ int tti_own_grid(struct tt_staged *array, struct tt_error *err)
 {
 	struct tti_grid *copy;
 
-	if (atomic_load_explicit(&array->grid->refs, memory_order_acquire) == 1)
+	if (tti_grid_is_alone(array->grid))
 		return TT_OK;
 	copy = tti_grid_copy(array->grid);
 	if (!copy)

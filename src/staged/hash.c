@@ -29,7 +29,7 @@ struct work {
 	const struct tti_piece *pieces;
 	size_t count, take;
 	unsigned char (*digests)[32];
-	_Atomic(size_t) next; /* relaxed: which pieces, nothing else */
+	_Atomic(size_t) next; /* take_share() only */
 };
 
 struct worker {
@@ -127,15 +127,20 @@ static int hash_piece(struct worker *worker, size_t i)
 	return rc;
 }
 
+/* The first of the next pieces.  Relaxed: a thread gets a number that no other gets, nothing
+ * else; creation and join order the digests. */
+static size_t take_share(struct work *work)
+{
+	return atomic_fetch_add_explicit(&work->next, work->take, memory_order_relaxed);
+}
+
 static void *run(void *arg)
 {
 	struct worker *worker = arg;
 	struct work *work = worker->work;
 	size_t first;
 
-	while (worker->rc == TT_OK &&
-	       (first = atomic_fetch_add_explicit(&work->next, work->take,
-						  memory_order_relaxed)) < work->count) {
+	while (worker->rc == TT_OK && (first = take_share(work)) < work->count) {
 		size_t end = tti_min_u64(work->count, first + work->take);
 
 		for (size_t i = first; worker->rc == TT_OK && i < end; i++)

@@ -14,15 +14,22 @@
 #include "base/num.h"
 #include "staged/nd.h"
 
+/* Relaxed: who takes one more holds one, so the thing cannot go meanwhile. */
 static void ref_take(_Atomic(uint32_t) *refs)
 {
 	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
 
-/* true: that was the last. */
+/* true: that was the last.  The release pairs with the acquire of the last drop and of
+ * ref_is_one(): what was read or written through this hold comes before what they allow. */
 static bool ref_drop(_Atomic(uint32_t) *refs)
 {
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+static bool ref_is_one(const _Atomic(uint32_t) *refs)
+{
+	return atomic_load_explicit(refs, memory_order_acquire) == 1;
 }
 
 /* ---- Slabs ---- */
@@ -141,7 +148,7 @@ void tti_slab_unref(struct tti_slab **slab)
 
 bool tti_slab_is_alone(const struct tti_slab *slab)
 {
-	return atomic_load_explicit(&slab->refs, memory_order_acquire) == 1;
+	return ref_is_one(&slab->refs);
 }
 
 /* ---- Digests ---- */
@@ -208,6 +215,11 @@ void tti_grid_unref(struct tti_grid **grid)
 		free(*grid);
 	}
 	*grid = NULL;
+}
+
+bool tti_grid_is_alone(const struct tti_grid *grid)
+{
+	return ref_is_one(&grid->refs);
 }
 
 struct tti_grid *tti_grid_copy(const struct tti_grid *grid)

@@ -37,6 +37,7 @@ int tti_slab_base(struct tti_slab **out, const struct tt_base_slab *base,
 struct tti_slab *tti_slab_ref(struct tti_slab *slab);
 void tti_slab_unref(struct tti_slab **slab); /* accepts NULL inside */
 #define tti_auto_slab TTI_CLEANUP(tti_slab_unref) struct tti_slab
+/* true: no other array holds it, and all that others did with it is over. */
 bool tti_slab_is_alone(const struct tti_slab *slab);
 
 /* Digests of a slab's chunks; immutable once two arrays hold them. */
@@ -67,6 +68,7 @@ struct tti_grid *tti_grid_new(
 	uint64_t chunks); /* all in the full slab; NULL: no memory */
 struct tti_grid *tti_grid_ref(struct tti_grid *grid);
 void tti_grid_unref(struct tti_grid **grid);
+bool tti_grid_is_alone(const struct tti_grid *grid);
 struct tti_grid *tti_grid_copy(const struct tti_grid *grid);
 
 #endif
