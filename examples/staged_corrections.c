@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Corrections and a backfill as versions of a stored day, of which only what changed is stored.
+/* Corrections and a backfill as versions of a stored day, of which only what changed is
+ * stored.
  *
  *	staged_corrections
  *
- * The day is prices of 3 symbols over 8 minutes, in chunks of 4 x 3.  It is read through a
- * function, as an archive's chunks would be, that counts what it is asked for. */
+ * The day is prices of 3 symbols over 8 minutes, in chunks of 4 x 3.  It is read through
+ * a function, as an archive's chunks would be, that counts what it is asked for. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -146,8 +147,8 @@ static int print_symbol(const char *name, struct tt_staged *day, struct tt_error
 	return TT_OK;
 }
 
-/* first is as stored; second has a correction and two minutes more; third is second with one
- * correction more. */
+/* first is as stored; second has a correction and two minutes more; third is second with
+ * one correction more. */
 static int make_versions(struct tt_staged *first, struct tt_staged **second,
 			 struct tt_staged **third, struct tt_error *err)
 {

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staged changes: an n-dimensional array in chunks, of which only the changed chunks are in
- * memory of its own until they are committed.
+/* Staged changes: an n-dimensional array in chunks, of which only the changed chunks are
+ * in memory of its own until they are committed.
  *
- * The chunks lie in slabs, each a stack of chunks along axis 0.  Slab 0 is the full slab: one
- * chunk of the fill value.  Then come the base slabs, which are only ever read (an archive's
- * stored chunks), then the staged slabs, which hold what was written.  Two tables with an
- * entry a chunk, slab_indices and slab_offsets, say in which slab and from which of its rows a
- * chunk begins.  The behaviour is that of versioned_hdf5.staged_changes.StagedChangesArray
- * (docs/DECISIONS.md names the differences); nothing here knows files.
+ * The chunks lie in slabs, each a stack of chunks along axis 0.  Slab 0 is the full slab:
+ * one chunk of the fill value.  Then come the base slabs, which are only ever read (an
+ * archive's stored chunks), then the staged slabs, which hold what was written.  Two
+ * tables with an entry a chunk, slab_indices and slab_offsets, say in which slab and from
+ * which of its rows a chunk begins.  The behaviour is that of
+ * versioned_hdf5.staged_changes.StagedChangesArray (docs/DECISIONS.md names the
+ * differences); nothing here knows files.
  *
- * Threads:   an array belongs to one thread at a time; copies (tt_staged_copy() and what is
- *            made from an array) may be used from different threads at once.
+ * Threads:   an array belongs to one thread at a time; copies (tt_staged_copy() and what
+ *            is made from an array) may be used from different threads at once.
  * Fork:      plain memory; a child owns its copy.  Hashing starts threads and joins them.
  * Ownership: what is passed in is copied unless a function says that it borrows.
  * Units:     shapes, chunks, starts and counts are elements; strides and sizes are bytes.
  * Limits:    rank 1 to TT_MAX_RANK; sizes are checked for overflow.
  * Atomicity: a call that fails, also for lack of memory, leaves values and tables as they
- *            were.  An error of a base slab's read or of a commit's write does too; bytes that a
- *            commit had already written to the new base slab are the allocator's to discard.
- * Errors:    TT_E_RANGE (an index or a shape outside what there is), TT_E_MISMATCH (shapes,
- *            ranks, sizes or types that do not go together), TT_E_UNSUPPORTED (an index that is
- *            legal in NumPy but not here), TT_E_DTYPE, TT_E_MISUSE (read-only), -ENOMEM,
- *            -EOVERFLOW, and what a base slab returns.
+ *            were.  An error of a base slab's read or of a commit's write does too; bytes
+ *            that a commit had already written to the new base slab are the allocator's
+ *            to discard.
+ * Errors:    TT_E_RANGE (an index or a shape outside what there is), TT_E_MISMATCH
+ *            (shapes, ranks, sizes or types that do not go together), TT_E_UNSUPPORTED
+ *            (an index that is legal in NumPy but not here), TT_E_DTYPE, TT_E_MISUSE
+ *            (read-only), -ENOMEM, -EOVERFLOW, and what a base slab returns.
  * Link:      libticktail-archive. */
 #ifndef TICKTAIL_STAGED_H
 #define TICKTAIL_STAGED_H
@@ -39,8 +41,9 @@ extern "C" {
 /* ---- Elements and arrays in memory ---- */
 
 /* An element: fixed size, moved as bytes.  kind TT_BOOL, TT_INT, TT_UINT, TT_FLOAT or
- * TT_COMPLEX can be converted into each other as C casts do; any other kind only into itself.
- * swapped: the bytes of a number stand in the other order than this machine's. */
+ * TT_COMPLEX can be converted into each other as C casts do; any other kind only into
+ * itself.  swapped: the bytes of a number stand in the other order than this
+ * machine's. */
 struct tt_element {
 	char kind; /* enum tt_kind; TT_VOID for bytes without meaning */
 	bool swapped;
@@ -52,7 +55,8 @@ TT_API int tt_element_check(struct tt_element element, struct tt_error *err);
 /* The element of a dtype; structs and strings are TT_VOID of their size. */
 TT_API struct tt_element tt_element_of(const struct tt_dtype *dtype);
 
-/* An n-dimensional array in memory, NumPy's ndarray: strides in bytes, may be 0 or negative. */
+/* An n-dimensional array in memory, NumPy's ndarray: strides in bytes, may be 0 or
+ * negative. */
 struct tt_nd {
 	struct tt_element element;
 	uint32_t rank; /* 0: a scalar */
@@ -93,7 +97,8 @@ struct tt_index {
 #define TT_INDEX_ALL ((struct tt_index){ .kind = TT_INDEX_SLICE, .step = 1 })
 
 /* An index written as in Python: "2, 1:5, ..., ::2", "[0, 3, 1]", "[True, False]", "()".
- * What Python's array refuses is refused in words: None, floats, strings, nested lists, ... */
+ * What Python's array refuses is refused in words: None, floats, strings, nested
+ * lists, ... */
 struct tt_index_list {
 	uint32_t count;
 	struct tt_index *items;
@@ -104,12 +109,13 @@ TT_API void tt_index_free(struct tt_index_list *list); /* NULL: nothing */
 
 /* ---- Base slabs ---- */
 
-/* Something of chunks that can be read.  memory set: it lies there, and read is not called.
- * Else read copies the box of count[] elements from start[] in steps of stride[] into to,
- * whose shape is count[] and whose element is the slab's.  It is called on the thread that
- * called us; of copies used on different threads, on each of them.
- * write (NULL: cannot be written) is called by a commit for the slab that its allocator gave.
- * release is called once, when the last array that has the slab lets go; may be NULL. */
+/* Something of chunks that can be read.  memory set: it lies there, and read is not
+ * called.  Else read copies the box of count[] elements from start[] in steps of stride[]
+ * into to, whose shape is count[] and whose element is the slab's.  It is called on the
+ * thread that called us; of copies used on different threads, on each of them.
+ * write (NULL: cannot be written) is called by a commit for the slab that its allocator
+ * gave.  release is called once, when the last array that has the slab lets go; may be
+ * NULL. */
 struct tt_base_slab {
 	struct tt_element element;
 	uint32_t rank;
@@ -122,8 +128,8 @@ struct tt_base_slab {
 		     const struct tt_nd *from, struct tt_error *err);
 	void (*release)(void *ctx);
 	void *ctx;
-	/* SHA-256 of each chunk, 32 bytes each, all zero for unknown; NULL: none is known.
-	 * Copied.  digest_count must be ceil(shape[0] / chunk[0]). */
+	/* SHA-256 of each chunk, 32 bytes each, all zero for unknown; NULL: none is
+	 * known.  Copied.  digest_count must be ceil(shape[0] / chunk[0]). */
 	const uint8_t *digests;
 	uint64_t digest_count;
 };
@@ -151,11 +157,14 @@ struct tt_staged_opts {
 TT_API int tt_staged_create(struct tt_staged **out, const struct tt_staged_opts *opts,
 			    struct tt_error *err);
 enum tt_staged_from {
-	TT_FROM_BASES, /* the array's columns of chunks become base slabs: never written */
-	TT_FROM_STAGED, /* they become staged slabs: writes reach the array itself */
+	/* the array's columns of chunks become base slabs: never written */
+	TT_FROM_BASES,
+	/* they become staged slabs: writes reach the array itself */
+	TT_FROM_STAGED,
 };
-/* The array over from, whose memory is borrowed until the result and all that was made from it
- * are destroyed. writable false: staged slabs are copied before the first write to each. */
+/* The array over from, whose memory is borrowed until the result and all that was made
+ * from it are destroyed. writable false: staged slabs are copied before the first write
+ * to each. */
 TT_API int tt_staged_from_array(struct tt_staged **out, const struct tt_nd *from,
 				const uint64_t *chunk, const void *fill,
 				enum tt_staged_from how, bool writable,
@@ -190,12 +199,12 @@ TT_API void tt_staged_set_read_only(struct tt_staged *array);
 TT_API int tt_staged_shape_of(const struct tt_staged *array, const struct tt_index *index,
 			      uint32_t index_count, uint32_t *rank_out,
 			      uint64_t shape_out[TT_MAX_RANK], struct tt_error *err);
-/* out->data NULL: it is allocated in C order (free() it; not NULL also when empty); else out
- * must have the shape and the element of the result. */
+/* out->data NULL: it is allocated in C order (free() it; not NULL also when empty); else
+ * out must have the shape and the element of the result. */
 TT_API int tt_staged_get(struct tt_staged *array, const struct tt_index *index,
 			 uint32_t index_count, struct tt_nd *out, struct tt_error *err);
-/* value is broadcast and converted; a value with more axes than the selection is refused even
- * if they are of length 1.  It may lie in memory that the array reads. */
+/* value is broadcast and converted; a value with more axes than the selection is refused
+ * even if they are of length 1.  It may lie in memory that the array reads. */
 TT_API int tt_staged_set(struct tt_staged *array, const struct tt_index *index,
 			 uint32_t index_count, const struct tt_nd *value,
 			 struct tt_error *err);
@@ -208,9 +217,9 @@ TT_API int tt_staged_append(struct tt_staged *array, const struct tt_nd *rows,
 /* No chunk is left in a base slab. */
 TT_API int tt_staged_load(struct tt_staged *array, struct tt_error *err);
 
-/* The chunks that are not in the full slab, row-major, cut at the edges.  start and count are
- * the box in the array, from[] its start in slab number slab; data is NULL for a base slab.
- * fn returns 0 to go on, else changes returns its value. */
+/* The chunks that are not in the full slab, row-major, cut at the edges.  start and count
+ * are the box in the array, from[] its start in slab number slab; data is NULL for a base
+ * slab.  fn returns 0 to go on, else changes returns its value. */
 struct tt_staged_change {
 	const uint64_t *start, *count;
 	uint64_t slab;
@@ -223,19 +232,20 @@ TT_API int tt_staged_changes(struct tt_staged *array,
 
 /* ---- Digests and committing ---- */
 
-/* SHA-256 of every staged chunk that is in use and of the full chunk. threads 0: one a core. */
+/* SHA-256 of every staged chunk that is in use and of the full chunk. threads 0: one a
+ * core. */
 TT_API int tt_staged_hash(struct tt_staged *array, unsigned threads,
 			  struct tt_error *err);
-/* Make room for a new base slab of the element, rank and shape of like (its data is NULL); *out
- * is to be writable, in memory or by write. */
+/* Make room for a new base slab of the element, rank and shape of like (its data is
+ * NULL); *out is to be writable, in memory or by write. */
 typedef int tt_staged_alloc_fn(void *ctx, const struct tt_nd *like,
 			       struct tt_base_slab *out, struct tt_error *err);
 /* A base slab in memory of its own, zeroed. */
 TT_API int tt_staged_alloc_memory(void *ctx, const struct tt_nd *like,
 				  struct tt_base_slab *out, struct tt_error *err);
-/* Move the staged chunks that no slab holds yet into one new base slab and drop the staged
- * slabs.  A chunk with the digest of the full chunk or of a base chunk, used or not, is not
- * written again.  alloc is not called when nothing is new. */
+/* Move the staged chunks that no slab holds yet into one new base slab and drop the
+ * staged slabs.  A chunk with the digest of the full chunk or of a base chunk, used or
+ * not, is not written again.  alloc is not called when nothing is new. */
 TT_API int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, void *ctx,
 			    unsigned threads, struct tt_error *err);
 
@@ -245,12 +255,13 @@ TT_API int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, 
 TT_API int tt_staged_copy(struct tt_staged **out, struct tt_staged *array,
 			  struct tt_error *err);
 /* Another element.  Without bases: base chunks are loaded, base slabs become holes.  With
- * as many bases as there are, of the same shapes and of the new element, they take the place of
- * the old.  Staged slabs are converted when first touched. */
+ * as many bases as there are, of the same shapes and of the new element, they take the
+ * place of the old.  Staged slabs are converted when first touched. */
 TT_API int tt_staged_astype(struct tt_staged **out, struct tt_staged *array,
 			    struct tt_element element, const struct tt_base_slab *bases,
 			    uint64_t base_count, struct tt_error *err);
-/* Another fill value, which also takes the place of every element equal to the old one. */
+/* Another fill value, which also takes the place of every element equal to the old
+ * one. */
 TT_API int tt_staged_refill(struct tt_staged **out, struct tt_staged *array,
 			    const void *fill, struct tt_error *err);
 TT_API int tt_staged_rechunk(struct tt_staged **out, struct tt_staged *array,
@@ -278,8 +289,8 @@ TT_API void tt_staged_plan_free(struct tt_staged_plan *plan); /* NULL: nothing *
 
 /* A slab, or the output of a get, or the value of a set. */
 #define TT_PLAN_OUTSIDE UINT64_MAX
-/* count rows from slab from to slab to.  A row is 5 x rank numbers: start in the source, start
- * in the destination, count, stride in the source, stride in the destination. */
+/* count rows from slab from to slab to.  A row is 5 x rank numbers: start in the source,
+ * start in the destination, count, stride in the source, stride in the destination. */
 struct tt_plan_transfer {
 	uint64_t from, to;
 	const uint64_t *rows;

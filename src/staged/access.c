@@ -201,8 +201,8 @@ int tt_staged_set(struct tt_staged *array, const struct tt_index *index,
 
 /* ---- resize, append, load ---- */
 
-/* A view narrower than a chunk along an axis that grows: there is nowhere to write what it gains,
- * so it is copied to a slab of whole chunks first. */
+/* A view narrower than a chunk along an axis that grows: there is nowhere to write what
+ * it gains, so it is copied to a slab of whole chunks first. */
 static bool too_narrow(const struct tt_staged *array, const struct tti_entry *entry,
 		       const uint64_t *shape)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries a plan out.  All memory is taken first and all base slabs are read before anything that
- * exists is written, so that a failure leaves the array as it was. */
+/* Carries a plan out.  All memory is taken first and all base slabs are read before
+ * anything that exists is written, so that a failure leaves the array as it was. */
 #include "staged/plan.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ static void drop_from(struct tt_staged *array, uint64_t first)
 	}
 }
 
-/* The memory of one side of a group, cut to the rows that count; data NULL: a base slab that has
- * to be read. */
+/* The memory of one side of a group, cut to the rows that count; data NULL: a base slab
+ * that has to be read. */
 static struct tt_nd side(struct tt_staged *array, uint64_t slab,
 			 const struct tt_nd *outside)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The array itself: entries 0 (full), 1..bases, then staged; a grid of chunks.
  *
- * Invariants: every grid entry names a slab that is there, at an offset that is a multiple of
- * chunk[0] and whose chunk, cut at the array's edge, lies inside it; no two entries share a
- * staged chunk; an entry's digests are NULL when its slab is. */
+ * Invariants: every grid entry names a slab that is there, at an offset that is a
+ * multiple of chunk[0] and whose chunk, cut at the array's edge, lies inside it; no two
+ * entries share a staged chunk; an entry's digests are NULL when its slab is. */
 #ifndef TTI_ARRAY_H
 #define TTI_ARRAY_H
 
@@ -18,7 +18,8 @@ struct tt_staged {
 	struct tti_grid *grid;
 	struct tti_vec entries; /* struct tti_entry */
 	uint64_t bases;
-	/* changed counts what changed chunks; the staged digests are of changed == hashed - 1 */
+	/* changed counts what changed chunks; hashed is what it was when the staged
+	 * digests were made, plus 1 */
 	uint64_t changed, hashed;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversion of numbers.  The common types (bool, integers, float, double) have a loop for each
- * pair; what is left (half, long double, complex, the other byte order) goes element by element
- * through the widest of its kind. */
+/* Conversion of numbers.  The common types (bool, integers, float, double) have a loop
+ * for each pair; what is left (half, long double, complex, the other byte order) goes
+ * element by element through the widest of its kind. */
 #include "staged/cast.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing with linear probing, at most half full.  Invariant: from the home place of
- * a digest to its entry there is no free place; nothing is ever removed. */
+/* Open addressing with linear probing, at most half full.  Invariant: from the home place
+ * of a digest to its entry there is no free place; nothing is ever removed. */
 #include "staged/dedup.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@ void tti_dedup_fini(struct tti_dedup *table)
 	*table = (struct tti_dedup){ 0 };
 }
 
-/* Bits of a digest are as good as a hash; a table made to collide on them only gets slow. */
+/* Bits of a digest are as good as a hash; a table made to collide on them only gets
+ * slow. */
 static size_t home(const struct tti_digest *digest, size_t room)
 {
 	uint64_t word;

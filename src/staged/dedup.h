@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which slot holds the chunk of a digest.  Two digests are one only if all 32 bytes are; the
- * place in the table is merely where the search begins.  In memory only. */
+/* Which slot holds the chunk of a digest.  Two digests are one only if all 32 bytes are;
+ * the place in the table is merely where the search begins.  In memory only. */
 #ifndef TTI_DEDUP_H
 #define TTI_DEDUP_H
 

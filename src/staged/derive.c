@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays made from arrays: copy, astype, refill, rechunk. All share slabs until one side writes. */
+/* Arrays made from arrays: copy, astype, refill, rechunk. All share slabs until one side
+ * writes. */
 #include "ticktail/staged.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Invariant: a hasher is between begin and end or idle; a failed call leaves it usable from
- * the next begin on. */
+/* Invariant: a hasher is between begin and end or idle; a failed call leaves it usable
+ *            from the next begin on. */
 #include "staged/digest.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 #include "base/compiler.h"
 
 struct tti_hasher {
-	EVP_MD *sha256; /* fetched once: a fetch for each chunk costs more than a small chunk */
+	/* fetched once: a fetch for each chunk costs more than a small chunk */
+	EVP_MD *sha256;
 	EVP_MD_CTX *state;
 	/* the shape text last added: most chunks of a dataset have the same */
 	unsigned rank;

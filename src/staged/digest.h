@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of chunks: SHA-256 over the bytes of the trimmed chunk in C order, then its shape
- * as text, "(10,)" or "(2, 4)".  Two chunks with equal digests share one slot, so what is
- * hashed is part of the archive's format (docs/FORMAT.md). */
+/* Digests of chunks: SHA-256 over the bytes of the trimmed chunk in C order, then its
+ * shape as text, "(10,)" or "(2, 4)".  Two chunks with equal digests share one slot, so
+ * what is hashed is part of the archive's format (docs/FORMAT.md). */
 #ifndef TTI_DIGEST_H
 #define TTI_DIGEST_H
 
@@ -40,8 +40,8 @@ int tti_hasher_end(struct tti_hasher *hasher, unsigned rank, const uint64_t *sha
 int tti_digest_chunk(struct tti_hasher *hasher, const void *bytes, size_t n,
 		     unsigned rank, const uint64_t *shape, struct tti_digest *out);
 
-/* The trimmed box of a chunk that lies full size in memory: extent[] of chunk[] elements of
- * element_bytes each. */
+/* The trimmed box of a chunk that lies full size in memory: extent[] of chunk[] elements
+ * of element_bytes each. */
 struct tti_chunk_box {
 	unsigned rank;
 	const uint64_t *chunk, *extent;

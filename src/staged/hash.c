@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads take pieces from one counter, a handful at a time; each has a hasher of its own and
- * writes digests that no other writes. */
+/* Threads take pieces from one counter, a handful at a time; each has a hasher of its own
+ * and writes digests that no other writes. */
 #include "staged/hash.h"
 
 #include <errno.h>
@@ -17,11 +17,12 @@
 
 enum {
 	MAX_THREADS = 64,
-	WORTH_A_THREAD =
-		256 << 10, /* bytes; starting one costs as much as hashing 30 KiB */
-	TAKE = 1 << 16,	   /* bytes a thread takes at a time, about */
-	GAP_RUN =
-		256, /* runs shorter than this are gathered first: a call each costs more */
+	/* bytes; starting one costs as much as hashing 30 KiB */
+	WORTH_A_THREAD = 256 << 10,
+	/* bytes a thread takes at a time, about */
+	TAKE = 1 << 16,
+	/* runs shorter than this are gathered first: a call each costs more */
+	GAP_RUN = 256,
 };
 
 struct work {
@@ -127,8 +128,8 @@ static int hash_piece(struct worker *worker, size_t i)
 	return rc;
 }
 
-/* The first of the next pieces.  Relaxed: a thread gets a number that no other gets, nothing
- * else; creation and join order the digests. */
+/* The first of the next pieces.  Relaxed: a thread gets a number that no other gets,
+ * nothing else; creation and join order the digests. */
 static size_t take_share(struct work *work)
 {
 	return atomic_fetch_add_explicit(&work->next, work->take, memory_order_relaxed);
@@ -149,7 +150,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Worker 0 is the calling thread; one that cannot be started leaves its share to the others. */
+/* Worker 0 is the calling thread; one that cannot be started leaves its share to the
+ * others. */
 static void run_all(struct worker *workers, unsigned threads)
 {
 	unsigned started = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index as text.  Invariant: the cursor never passes the end; a list's memory belongs to the
- * result from the moment it is made, so that any failure frees all. */
+/* An index as text.  Invariant: the cursor never passes the end; a list's memory belongs
+ * to the result from the moment it is made, so that any failure frees all. */
 #include "ticktail/staged.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mappers of points and slices are arithmetic; that of a list sorts its positions by chunk and
- * finds runs.
+/* Mappers of points and slices are arithmetic; that of a list sorts its positions by
+ * chunk and finds runs.
  *
- * Invariant: ids ascend; a chunk's spans are in the order of the list, so that of two values for
- * one position the later is written last. */
+ * Invariant: ids ascend; a chunk's spans are in the order of the list, so that of two
+ *            values for one position the later is written last. */
 #include "staged/mapper.h"
 
 #include <errno.h>
@@ -83,8 +83,8 @@ static struct pick *sorted_picks(const struct tti_axis_sel *sel, uint64_t chunk)
 	return picks;
 }
 
-/* A stride above 1 would begin here, but the next step is one of 1: leave this position alone,
- * so that the run after it is not broken. */
+/* A stride above 1 would begin here, but the next step is one of 1: leave this position
+ * alone, so that the run after it is not broken. */
 static bool better_alone(uint64_t step, uint64_t here, uint64_t next)
 {
 	return step > 1 && next > here && next - here == 1;

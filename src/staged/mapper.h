@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One axis of a selection against the chunks along that axis: which chunks it touches, which of
- * them wholly, and what is copied from or to each.
+/* One axis of a selection against the chunks along that axis: which chunks it touches,
+ * which of them wholly, and what is copied from or to each.
  *
- * The chunks a mapper touches are numbered 0, 1, ... in ascending order; that number is called
- * the chunk's rank in the mapper ("i" below).  A mapper's memory goes with what it selects, never
- * with what there is. */
+ * The chunks a mapper touches are numbered 0, 1, ... in ascending order; that number is
+ * called the chunk's rank in the mapper ("i" below).  A mapper's memory goes with what it
+ * selects, never with what there is. */
 #ifndef TTI_MAPPER_H
 #define TTI_MAPPER_H
 
 #include "staged/select.h"
 
-/* A one-dimensional transfer: count positions from start in steps of stride, in the chunk and
- * in the value (or output) of the whole selection. */
+/* A one-dimensional transfer: count positions from start in steps of stride, in the chunk
+ * and in the value (or output) of the whole selection. */
 struct tti_span {
 	uint64_t chunk_start, value_start, count, chunk_stride, value_stride;
 };
@@ -62,7 +62,8 @@ static inline uint64_t tti_chunk_extent(uint64_t size, uint64_t chunk, uint64_t 
 /* The span of the i-th chunk of a point or slice. */
 struct tti_span tti_mapper_slice_span(const struct tti_mapper *mapper, uint64_t id);
 
-/* The spans of the i-th chunk, whose number is id; *one is for those that need no memory. */
+/* The spans of the i-th chunk, whose number is id; *one is for those that need no
+ * memory. */
 static inline const struct tti_span *tti_mapper_spans(const struct tti_mapper *m,
 						      uint64_t i, uint64_t id,
 						      struct tti_span *one,

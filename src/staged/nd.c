@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Invariant: a struct tt_nd made here never spans more bytes than a ptrdiff_t can count. */
+/* Invariant: a struct tt_nd made here never spans more bytes than a ptrdiff_t can
+ *            count. */
 #include "staged/nd.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ int tt_nd_c_order(struct tt_nd *out, struct tt_element element, uint32_t rank,
 	for (uint32_t axis = rank; axis-- > 0;) {
 		out->shape[axis] = shape[axis];
 		out->strides[axis] = (int64_t)stride;
-		/* an empty array has no strides to speak of, its other axes may be anything */
+		/* an empty array has no strides to speak of, its other axes may be
+		 * anything */
 		stride = bytes > 0 ? stride * shape[axis] : stride;
 	}
 	return TT_OK;

@@ -10,8 +10,8 @@
 const char *tti_shape_text(uint32_t rank, const uint64_t *shape,
 			   char text[TTI_SHAPE_TEXT]);
 
-/* The product of shape and element_bytes into *out; -EOVERFLOW when it is more than can be
- * addressed. A 0 anywhere gives 0. */
+/* The product of shape and element_bytes into *out; -EOVERFLOW when it is more than can
+ * be addressed. A 0 anywhere gives 0. */
 int tti_shape_bytes(uint32_t rank, const uint64_t *shape, uint64_t element_bytes,
 		    uint64_t *out, struct tt_error *err);
 bool tti_shape_equal(uint32_t rank, const uint64_t *a, const uint64_t *b);
@@ -29,8 +29,8 @@ static inline bool tti_step(uint32_t rank, const uint64_t *box, uint64_t *at)
 	return false;
 }
 
-/* from as if it had shape: axes of length 1 and missing leading ones repeat.  TT_E_MISMATCH when
- * it does not fit or has more axes than rank. */
+/* from as if it had shape: axes of length 1 and missing leading ones repeat.
+ * TT_E_MISMATCH when it does not fit or has more axes than rank. */
 int tti_nd_broadcast(const struct tt_nd *from, uint32_t rank, const uint64_t *shape,
 		     struct tt_nd *out, struct tt_error *err);
 

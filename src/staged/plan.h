@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans: what an operation moves, in numbers only.  Planning reads an array and changes nothing;
- * tti_staged_plan_apply() does what the plan says.
+/* Plans: what an operation moves, in numbers only.  Planning reads an array and changes
+ * nothing; tti_staged_plan_apply() does what the plan says.
  *
- * Invariant: rows of a group are executed in order, groups one after the other; a row that writes
- * to an existing staged slab comes after every row that reads a base slab. */
+ * Invariant: rows of a group are executed in order, groups one after the other; a row
+ *            that writes to an existing staged slab comes after every row that reads a
+ *            base slab. */
 #ifndef TTI_PLAN_H
 #define TTI_PLAN_H
 
@@ -29,8 +30,8 @@ struct tti_drop {
 /* A chunk of changes, hash or commit. */
 struct tti_piece {
 	uint64_t slab, offset;
-	uint64_t
-		chunk; /* in the grid; TTI_FULL_CHUNK: the whole chunk of the full slab */
+	/* in the grid; TTI_FULL_CHUNK: the whole chunk of the full slab */
+	uint64_t chunk;
 };
 #define TTI_FULL_CHUNK UINT64_MAX
 
@@ -50,8 +51,8 @@ struct tt_staged_plan {
 	struct tti_vec truncations; /* struct tti_truncation */
 	struct tti_vec dropped;	    /* struct tti_drop */
 	struct tti_vec updates;	    /* struct tti_update, to the grid as it is */
-	struct tti_grid
-		*grid; /* a whole new one (resize, commit) or NULL; once done, the old */
+	/* a whole new one (resize) or NULL; once done, the old */
+	struct tti_grid *grid;
 	uint64_t shape[TT_MAX_RANK], grid_shape[TT_MAX_RANK]; /* afterwards */
 	struct tti_vec pieces; /* struct tti_piece: changes, hash */
 	/* commit */
@@ -138,8 +139,8 @@ static inline void tti_piece_extent(const struct tti_geometry *geometry, uint64_
 	}
 }
 
-/* Do it: outside is the output or the value, with an axis of length 1 where point is set.  On
- * failure the array is as it was. */
+/* Do it: outside is the output or the value, with an axis of length 1 where point is set.
+ * On failure the array is as it was. */
 int tti_staged_plan_apply(struct tt_staged_plan *plan, struct tt_staged *array,
 			  const struct tt_nd *outside, struct tt_error *err);
 /* Take a resize back that was applied and after which nothing else was: cannot fail. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of get, set and load.
  *
- * A set brings chunks that it covers in part into a new staged slab first, whole; those that it
- * covers wholly get a new place without being read; the rest are written where they are. */
+ * A set brings chunks that it covers in part into a new staged slab first, whole; those
+ * that it covers wholly get a new place without being read; the rest are written where
+ * they are. */
 #include "staged/plan.h"
 
 #include <errno.h>
@@ -105,7 +106,8 @@ static bool is_partial(const struct access *access, const struct tti_hit *hit)
 	return false;
 }
 
-/* Copy count sorted hits, whole chunks, to a new slab; the hits then say where they are. */
+/* Copy count sorted hits, whole chunks, to a new slab; the hits then say where they
+ * are. */
 static int move_chunks(struct tt_staged_plan *plan, const struct access *access,
 		       struct tti_hit *hits, uint64_t count, struct tt_error *err)
 {
@@ -133,8 +135,8 @@ static int move_chunks(struct tt_staged_plan *plan, const struct access *access,
 
 /* ---- set ---- */
 
-/* Bring hits that have to be moved first (covered in part, not staged yet) to the front, each
- * part keeping its order. */
+/* Bring hits that have to be moved first (covered in part, not staged yet) to the front,
+ * each part keeping its order. */
 static uint64_t partition(struct tti_hit *hits, uint64_t count, struct tti_hit *scratch,
 			  const struct tt_staged *array, const struct access *access)
 {
@@ -151,7 +153,8 @@ static uint64_t partition(struct tti_hit *hits, uint64_t count, struct tti_hit *
 	return front;
 }
 
-/* The chunks covered wholly that are not staged, sorted first of all: a slab of their own. */
+/* The chunks covered wholly that are not staged, sorted first of all: a slab of their
+ * own. */
 static int set_whole(struct tt_staged_plan *plan, const struct access *access,
 		     uint64_t count, struct tt_error *err)
 {

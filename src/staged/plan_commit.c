@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a commit: which staged chunks are new, and where everything will be.
  *
- * The full slab wins over the base slabs, a lower slab and row over a higher, and among staged
- * chunks the first.  Only digests that are wanted are looked for: the table holds those of the
- * staged chunks, and the base slabs' are scanned against it, however many there are. */
+ * The full slab wins over the base slabs, a lower slab and row over a higher, and among
+ * staged chunks the first.  Only digests that are wanted are looked for: the table holds
+ * those of the staged chunks, and the base slabs' are scanned against it, however many
+ * there are. */
 #include "staged/plan.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a resize.
  *
- * A chunk at the edge that gets smaller or larger may not share its rows with the longer or
- * shorter one that a base slab keeps, so it moves to a staged slab; a chunk that gets larger gets
- * the fill value where there was nothing.  A staged slab whose last chunk is cut (a view of the
- * caller's array) gives that chunk away before it grows along axis 0.
+ * A chunk at the edge that gets smaller or larger may not share its rows with the longer
+ * or shorter one that a base slab keeps, so it moves to a staged slab; a chunk that gets
+ * larger gets the fill value where there was nothing.  A staged slab whose last chunk is
+ * cut (a view of the caller's array) gives that chunk away before it grows along axis 0.
  *
  * Order: shrink every axis, then grow one axis after the other. */
 #include "staged/plan.h"
@@ -33,7 +33,7 @@ static bool takes(const struct resize *r, enum take take, uint64_t slab, uint64_
 {
 	switch (take) {
 	case TAKE_BASE: return slab > 0 && !tti_is_staged(r->array, slab);
-	case TAKE_CUT: /* the last chunk of a slab that was staged before and is not whole */
+	case TAKE_CUT: /* the last chunk, not whole, of a slab that was staged before */
 		return tti_is_staged(r->array, slab) && slab < r->plan->first_appended &&
 		       tti_entry_at(r->array, slab)->rows - offset < r->plan->chunk[0];
 	case TAKE_USED: return slab > 0;
@@ -78,7 +78,8 @@ static int find_layer(struct resize *r, uint32_t axis, uint64_t layer, enum take
 	return rc < 0 ? rc : tti_hits_sort(r->hits.items, r->hits.count, r->err);
 }
 
-/* A row of the chunk at place: along axis count from start, along the others what shape has. */
+/* A row of the chunk at place: along axis count from start, along the others what shape
+ * has. */
 struct cut {
 	uint32_t axis;
 	uint64_t start, count;
@@ -260,7 +261,8 @@ static bool emptied(const struct resize *r, uint64_t slab)
 	return false;
 }
 
-/* Staged slabs that no chunk is in any more; when chunks went, holes are named once more. */
+/* Staged slabs that no chunk is in any more; when chunks went, holes are named once
+ * more. */
 static int drop_unused(struct resize *r)
 {
 	uint64_t slabs = r->plan->first_appended;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of unsigned numbers as NumPy prints them: columns of one width, lines of 75, the middle
- * left out above 1,000 elements. */
+/* Arrays of unsigned numbers as NumPy prints them: columns of one width, lines of 75, the
+ * middle left out above 1,000 elements. */
 #ifndef TTI_PRINT_H
 #define TTI_PRINT_H
 

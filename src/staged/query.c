@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks the product of the mappers' chunks; sorts by radix, over the bytes that differ only. */
+/* Walks the product of the mappers' chunks; sorts by radix, over the bytes that differ
+ * only. */
 #include "staged/query.h"
 
 #include <errno.h>

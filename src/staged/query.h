@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunks that mappers select, with where each lies.  Costs what is selected, never what there
- * is. */
+/* The chunks that mappers select, with where each lies.  Costs what is selected, never
+ * what there is. */
 #ifndef TTI_QUERY_H
 #define TTI_QUERY_H
 

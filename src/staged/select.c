@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings an index to one form an axis.  A list of positions that climbs evenly becomes a slice,
- * so that everything after this has the cheaper case. */
+/* Brings an index to one form an axis.  A list of positions that climbs evenly becomes a
+ * slice, so that everything after this has the cheaper case. */
 #include "staged/select.h"
 
 #include <errno.h>
@@ -178,7 +178,8 @@ static bool is_list(const struct tt_index *index)
 	return index->kind == TT_INDEX_INTS || index->kind == TT_INDEX_BOOLS;
 }
 
-/* One list at most, and every integer beside it: NumPy would otherwise move axes about. */
+/* One list at most, and every integer beside it: NumPy would otherwise move axes
+ * about. */
 static int check_form(uint32_t rank, const struct tt_index *index, uint32_t count,
 		      struct tt_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an index selects: the index language, brought to one form an axis.
  *
- * Invariant of a slice that selects something: start < stop <= size, step >= 1 and stop - 1 is
- * selected; the mappers' arithmetic rests on it. */
+ * Invariant of a slice that selects something: start < stop <= size, step >= 1 and
+ * stop - 1 is selected; the mappers' arithmetic rests on it. */
 #ifndef TTI_SELECT_H
 #define TTI_SELECT_H
 
@@ -25,8 +25,8 @@ struct tti_selection {
 };
 
 /* Errors: TT_E_RANGE (out of bounds, too many, a flag a position that does not fit),
- * TT_E_UNSUPPORTED (negative step, two lists, a list apart from an integer), TT_E_MISMATCH,
- * -ENOMEM. */
+ * TT_E_UNSUPPORTED (negative step, two lists, a list apart from an integer),
+ * TT_E_MISMATCH, -ENOMEM. */
 int tti_selection_init(struct tti_selection *sel, uint32_t rank, const uint64_t *shape,
 		       const struct tt_index *index, uint32_t count,
 		       struct tt_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counted things that copies of an array share: slabs, digests, grids.  The count is dropped with
- * release and the last one out takes acquire, so what one thread wrote is there when another
- * frees it or finds itself alone. */
+/* Counted things that copies of an array share: slabs, digests, grids.  The count is
+ * dropped with release and the last one out takes acquire, so what one thread wrote is
+ * there when another frees it or finds itself alone. */
 #include "staged/slab.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static void ref_take(_Atomic(uint32_t) *refs)
 }
 
 /* true: that was the last.  The release pairs with the acquire of the last drop and of
- * ref_is_one(): what was read or written through this hold comes before what they allow. */
+ * ref_is_one(): what was read or written through this hold comes before what they
+ * allow. */
 static bool ref_drop(_Atomic(uint32_t) *refs)
 {
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
@@ -192,7 +193,8 @@ struct tti_grid *tti_grid_new(uint64_t chunks)
 		return NULL;
 	atomic_init(&grid->refs, 1);
 	grid->chunks = chunks;
-	/* calloc: a large array whose chunks are all full costs no page until they are not */
+	/* calloc: a large array whose chunks are all full costs no page until they are
+	 * not */
 	if (tti_mul_overflow(chunks > 0 ? chunks : 1, 2, &words) ||
 	    !(grid->slab = calloc(words, sizeof(*grid->slab)))) {
 		free(grid);

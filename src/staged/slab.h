@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slabs, and the list of them that an array holds.
  *
- * Invariant: a staged slab is written only by an array that alone holds it (refs 1) and only if
- * it is writable; everything else copies it first.  So copies of an array need no lock. */
+ * Invariant: a staged slab is written only by an array that alone holds it (refs 1) and
+ *            only if it is writable; everything else copies it first.  So copies of an
+ *            array need no lock. */
 #ifndef TTI_SLAB_H
 #define TTI_SLAB_H
 
@@ -50,8 +51,8 @@ struct tti_digests *tti_digests_new(uint64_t count); /* zeroed; NULL: no memory 
 struct tti_digests *tti_digests_ref(struct tti_digests *digests);
 void tti_digests_unref(struct tti_digests **digests);
 
-/* An entry of an array's list.  slab NULL: a hole.  rows: how many of the slab's first rows
- * count; fewer than it has when its last chunk was moved elsewhere. */
+/* An entry of an array's list.  slab NULL: a hole.  rows: how many of the slab's first
+ * rows count; fewer than it has when its last chunk was moved elsewhere. */
 struct tti_entry {
 	struct tti_slab *slab;
 	uint64_t rows;
@@ -64,8 +65,8 @@ struct tti_grid {
 	uint64_t chunks;
 	uint64_t *slab, *offset; /* both within this allocation's life */
 };
-struct tti_grid *tti_grid_new(
-	uint64_t chunks); /* all in the full slab; NULL: no memory */
+/* All in the full slab; NULL: no memory. */
+struct tti_grid *tti_grid_new(uint64_t chunks);
 struct tti_grid *tti_grid_ref(struct tti_grid *grid);
 void tti_grid_unref(struct tti_grid **grid);
 bool tti_grid_is_alone(const struct tti_grid *grid);

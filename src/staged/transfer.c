@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One routine moves a strided box; what makes it fast is what it finds out first: trailing axes
- * that lie without gaps on both sides are one run of bytes, and runs of up to 16 bytes are moved
- * without a call.
+/* One routine moves a strided box; what makes it fast is what it finds out first:
+ * trailing axes that lie without gaps on both sides are one run of bytes, and runs of up
+ * to 16 bytes are moved without a call.
  *
- * Invariant: nothing is read or written outside the shapes given, whatever the rows say. */
+ * Invariant: nothing is read or written outside the shapes given, whatever the rows
+ *            say. */
 #include "staged/transfer.h"
 
 #include <string.h>
@@ -100,8 +101,8 @@ static inline void merge_axes(struct box *box)
 	}
 }
 
-/* Not initialised where it need not be: small chunks come by the ten thousand, and zeroing 32
- * axes of each costs more than copying it. */
+/* Not initialised where it need not be: small chunks come by the ten thousand, and
+ * zeroing 32 axes of each costs more than copying it. */
 static void copy_box(struct box *box)
 {
 	uint64_t at[TT_MAX_RANK];

@@ -18,8 +18,8 @@ static inline struct tti_row tti_row_at(const uint64_t *rows, uint32_t rank, uin
 				 row + 3 * (size_t)rank, row + 4 * (size_t)rank };
 }
 
-/* Between two boxes of memory of one element size and one rank; where a row overshoots one of
- * them it is cut to what fits in both.  They may not overlap. */
+/* Between two boxes of memory of one element size and one rank; where a row overshoots
+ * one of them it is cut to what fits in both.  They may not overlap. */
 void tti_transfer(const struct tt_nd *to, const struct tt_nd *from, const uint64_t *rows,
 		  uint64_t count);
 /* From a base slab that is not in memory. */
