@@ -1,14 +1,10 @@
 # tests of archive
 check_PROGRAMS += \
-	tests/archive/test_digest \
 	tests/archive/test_filters
 TESTS += \
 	tests/archive/filters_h5py.t \
-	tests/archive/test_digest \
 	tests/archive/test_filters
 EXTRA_DIST += tests/archive/filters_h5py.t
-tests_archive_test_digest_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_archive_test_digest_LDADD = $(TEST_LIBS)
 tests_archive_test_filters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_filters_LDADD = $(TEST_LIBS)
 check_PROGRAMS += tests/archive/test_io
