@@ -1,10 +1,37 @@
 # the staged-changes array
-check_PROGRAMS += tests/staged/driver
-tests_staged_driver_SOURCES = tests/staged/driver.c
+staged_help = tests/staged/help.c tests/staged/help.h
+check_PROGRAMS += \
+	tests/staged/driver \
+	tests/staged/test_digest \
+	tests/staged/test_scenarios_index \
+	tests/staged/test_scenarios_write \
+	tests/staged/test_scenarios_resize \
+	tests/staged/test_scenarios_derive \
+	tests/staged/test_scenarios_commit
+TESTS += \
+	tests/staged/test_digest \
+	tests/staged/test_scenarios_index \
+	tests/staged/test_scenarios_write \
+	tests/staged/test_scenarios_resize \
+	tests/staged/test_scenarios_derive \
+	tests/staged/test_scenarios_commit
 tests_staged_driver_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_driver_LDADD = $(TEST_LIBS)
-EXTRA_DIST += tests/staged/differential.py
-check_PROGRAMS += tests/staged/test_digest
-TESTS += tests/staged/test_digest
 tests_staged_test_digest_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_digest_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_index_SOURCES = tests/staged/test_scenarios_index.c $(staged_help)
+tests_staged_test_scenarios_index_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_index_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_write_SOURCES = tests/staged/test_scenarios_write.c $(staged_help)
+tests_staged_test_scenarios_write_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_write_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_resize_SOURCES = tests/staged/test_scenarios_resize.c $(staged_help)
+tests_staged_test_scenarios_resize_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_resize_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_derive_SOURCES = tests/staged/test_scenarios_derive.c $(staged_help)
+tests_staged_test_scenarios_derive_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_derive_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_commit_SOURCES = tests/staged/test_scenarios_commit.c $(staged_help)
+tests_staged_test_scenarios_commit_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_commit_LDADD = $(TEST_LIBS)
+EXTRA_DIST += tests/staged/differential.py
