@@ -35,3 +35,11 @@ tests_staged_test_scenarios_commit_SOURCES = tests/staged/test_scenarios_commit.
 tests_staged_test_scenarios_commit_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_scenarios_commit_LDADD = $(TEST_LIBS)
 EXTRA_DIST += tests/staged/differential.py
+
+# against a plain array
+check_PROGRAMS += tests/staged/test_model
+TESTS += tests/staged/test_model
+tests_staged_test_model_SOURCES = tests/staged/test_model.c \
+	tests/staged/model.c tests/staged/model.h $(staged_help)
+tests_staged_test_model_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_model_LDADD = $(TEST_LIBS)
