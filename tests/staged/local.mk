@@ -43,3 +43,12 @@ tests_staged_test_model_SOURCES = tests/staged/test_model.c \
 	tests/staged/model.c tests/staged/model.h $(staged_help)
 tests_staged_test_model_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_model_LDADD = $(TEST_LIBS)
+
+# without memory
+check_PROGRAMS += tests/staged/test_alloc
+TESTS += tests/staged/test_alloc
+tests_staged_test_alloc_SOURCES = tests/staged/test_alloc.c $(staged_help)
+tests_staged_test_alloc_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_alloc_LDADD = $(TEST_LIBS)
+tests_staged_test_alloc_LDFLAGS = \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free
