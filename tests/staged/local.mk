@@ -52,3 +52,7 @@ tests_staged_test_alloc_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_alloc_LDADD = $(TEST_LIBS)
 tests_staged_test_alloc_LDFLAGS = \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free
+
+# against Python
+TESTS += tests/staged/differential_vh5.t
+EXTRA_DIST += tests/staged/differential_vh5.t
