@@ -10,7 +10,7 @@
  *	plan NAME get|set INDEX			plan NAME resize SHAPE
  *	plan NAME load|changes|hash|commit	state NAME
  *
- * ELEMENT is as f8, SHAPE as 3,5 (- for none), data in hex (- for none).  Every answer ends with
+ * ELEMENT is as f8 or >f8, SHAPE as 3,5 (- for none), data in hex (- for none).  Every answer ends with
  * a line "."; a refusal is "error CODE WORDS". */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,7 +47,11 @@ static char *word(void)
 
 static struct tt_element element_of(const char *text)
 {
+	bool swapped = *text == '>';
+
+	text += swapped;
 	return (struct tt_element){ .kind = text[0],
+				    .swapped = swapped,
 				    .bytes = (uint32_t)strtoul(text + 1, NULL, 10) };
 }
 
@@ -125,7 +129,8 @@ static void print_nd(const struct tt_nd *nd)
 {
 	uint64_t at[TT_MAX_RANK] = { 0 }, size = 1;
 
-	printf("%c%u ", nd->element.kind, nd->element.bytes);
+	printf("%s%c%u ", nd->element.swapped ? ">" : "", nd->element.kind,
+	       nd->element.bytes);
 	for (uint32_t i = 0; i < nd->rank; i++)
 		printf("%s%" PRIu64, i ? "," : "", nd->shape[i]);
 	printf(nd->rank ? " " : "- ");

@@ -54,5 +54,7 @@ tests_staged_test_alloc_LDFLAGS = \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free
 
 # against Python
-TESTS += tests/staged/differential_vh5.t
-EXTRA_DIST += tests/staged/differential_vh5.t
+TESTS += tests/staged/casts_numpy.t tests/staged/differential_vh5.t
+EXTRA_DIST += \
+	tests/staged/casts.py tests/staged/casts_numpy.t \
+	tests/staged/differential_vh5.t
