@@ -10,16 +10,26 @@
 #include "base/error.h"
 #include "staged/transfer.h"
 
+/* A chunk at an edge does not fill its place.  What it leaves is never told to anybody, but
+ * astype converts it with the rest, so it must be something. */
+static bool has_edges(const struct tt_staged_plan *plan, const struct tt_staged *array)
+{
+	for (uint32_t i = 0; i < plan->rank; i++)
+		if (array->shape[i] % plan->chunk[i] != 0)
+			return true;
+	return plan->op == TT_PLAN_RESIZE;
+}
+
 static int push_new(const struct tt_staged_plan *plan, struct tt_staged *array,
 		    uint64_t rows, struct tt_error *err)
 {
+	struct tt_nd like = { .element = array->element, .rank = plan->rank };
 	tti_auto_slab *slab = NULL;
-	uint64_t shape[TT_MAX_RANK];
 	int rc;
 
-	memcpy(shape, plan->chunk, sizeof(shape));
-	shape[0] = rows;
-	rc = tti_slab_new(&slab, array->element, plan->rank, shape, err);
+	memcpy(like.shape, plan->chunk, sizeof(like.shape));
+	like.shape[0] = rows;
+	rc = tti_slab_new(&slab, &like, has_edges(plan, array), err);
 	return rc < 0 ? rc : tti_array_push(array, &slab, err);
 }
 

@@ -145,19 +145,20 @@ static bool whole_chunks(uint64_t n, uint64_t chunk, uint64_t *out)
 int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err)
 {
 	struct tti_entry *entry = tti_entry_at(array, slab);
-	struct tt_nd from = entry->slab->nd, to;
+	struct tt_nd from = entry->slab->nd, to = from;
 	struct tti_slab *copy;
-	uint64_t shape[TT_MAX_RANK];
 	bool counts = true;
 	int rc;
 
 	from.shape[0] = entry->rows;
 	for (uint32_t i = 0; i < array->rank; i++)
-		counts &= whole_chunks(from.shape[i], array->chunk[i], &shape[i]);
+		counts &= whole_chunks(from.shape[i], array->chunk[i], &to.shape[i]);
 	if (!counts)
 		return tti_fail(err, -EOVERFLOW,
 				"a slab of more rows than can be counted");
-	rc = tti_slab_new(&copy, array->element, array->rank, shape, err);
+	to.element = array->element;
+	rc = tti_slab_new(&copy, &to, !tti_shape_equal(array->rank, from.shape, to.shape),
+			  err);
 	if (rc < 0)
 		return rc;
 	to = copy->nd;
@@ -165,7 +166,7 @@ int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *er
 	tti_cast(&to, &from);
 	tti_slab_unref(&entry->slab);
 	entry->slab = copy;
-	entry->rows = shape[0];
+	entry->rows = copy->nd.shape[0];
 	return TT_OK;
 }
 

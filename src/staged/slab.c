@@ -48,9 +48,11 @@ static int slab_alloc(struct tti_slab **out, enum tti_slab_kind kind,
 	return TT_OK;
 }
 
-static int slab_memory(struct tti_slab *slab, uint64_t bytes, struct tt_error *err)
+static int slab_memory(struct tti_slab *slab, uint64_t bytes, bool zeroed,
+		       struct tt_error *err)
 {
-	slab->owned = malloc(bytes > 0 ? bytes : 1);
+	bytes = bytes > 0 ? bytes : 1;
+	slab->owned = zeroed ? calloc(1, bytes) : malloc(bytes);
 	if (!slab->owned)
 		return tti_fail(err, -ENOMEM,
 				"a slab of %" PRIu64 " bytes: out of memory", bytes);
@@ -59,19 +61,21 @@ static int slab_memory(struct tti_slab *slab, uint64_t bytes, struct tt_error *e
 	return TT_OK;
 }
 
-int tti_slab_new(struct tti_slab **out, struct tt_element element, uint32_t rank,
-		 const uint64_t *shape, struct tt_error *err)
+int tti_slab_new(struct tti_slab **out, const struct tt_nd *like, bool zeroed,
+		 struct tt_error *err)
 {
 	tti_auto_slab *slab = NULL;
 	uint64_t bytes;
-	int rc = tti_shape_bytes(rank, shape, element.bytes, &bytes, err);
+	int rc = tti_shape_bytes(like->rank, like->shape, like->element.bytes, &bytes,
+				 err);
 
 	if (rc == TT_OK)
 		rc = slab_alloc(&slab, TTI_SLAB_STAGED, err);
 	if (rc == TT_OK)
-		rc = tt_nd_c_order(&slab->nd, element, rank, shape, NULL);
+		rc = tt_nd_c_order(&slab->nd, like->element, like->rank, like->shape,
+				   NULL);
 	if (rc == TT_OK)
-		rc = slab_memory(slab, bytes, err);
+		rc = slab_memory(slab, bytes, zeroed, err);
 	if (rc == TT_OK)
 		*out = tti_steal_ptr(&slab);
 	return rc;
@@ -84,7 +88,7 @@ int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t ran
 	int rc = slab_alloc(&slab, TTI_SLAB_FULL, err);
 
 	if (rc == TT_OK)
-		rc = slab_memory(slab, element.bytes, err);
+		rc = slab_memory(slab, element.bytes, false, err);
 	if (rc < 0)
 		return rc;
 	slab->nd.element = element;

@@ -22,10 +22,11 @@ struct tti_slab {
 	struct tt_base_slab base;
 };
 
-/* Uninitialised memory of shape, or fill repeated through strides of 0 (a full slab).
+/* Memory of its own with the element and shape of like; not zeroed: all of it will be written.
  * -ENOMEM, -EOVERFLOW. */
-int tti_slab_new(struct tti_slab **out, struct tt_element element, uint32_t rank,
-		 const uint64_t *shape, struct tt_error *err);
+int tti_slab_new(struct tti_slab **out, const struct tt_nd *like, bool zeroed,
+		 struct tt_error *err);
+/* fill repeated through strides of 0. */
 int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,
 		  const uint64_t *shape, const void *fill, struct tt_error *err);
 /* Over memory that is the caller's. */
