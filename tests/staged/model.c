@@ -388,6 +388,27 @@ void model_set(struct world *w, const struct picked *picked, const struct tt_nd 
 	visit(w, picked, value, true);
 }
 
+void model_replay(const struct world *w, const struct tt_staged_change *change,
+		  unsigned char *into)
+{
+	uint64_t at[TT_MAX_RANK] = { 0 }, place[TT_MAX_RANK];
+
+	ck_assert_uint_gt(change->slab, 0);
+	do {
+		const unsigned char *from = w->plain;
+
+		for (uint32_t i = 0; i < w->rank; i++)
+			place[i] = change->start[i] + at[i];
+		from += place_of(w, place);
+		if (change->data) {
+			from = change->data->data;
+			for (uint32_t i = 0; i < w->rank; i++)
+				from += (int64_t)at[i] * change->data->strides[i];
+		}
+		memcpy(into + place_of(w, place), from, w->element.bytes);
+	} while (model_step(w->rank, change->count, at));
+}
+
 void model_resize(struct world *w, const uint64_t *shape)
 {
 	struct world old = *w;

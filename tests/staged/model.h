@@ -53,6 +53,9 @@ void model_pick_fill(struct world *w);	  /* puts it in the place of the old one 
 void model_check_get(const struct world *w, const struct picked *picked,
 		     const struct tt_nd *out);
 void model_set(struct world *w, const struct picked *picked, const struct tt_nd *value);
+/* Put a change into a plain array like w's; what lies in a base slab is taken from w. */
+void model_replay(const struct world *w, const struct tt_staged_change *change,
+		  unsigned char *into);
 void model_resize(struct world *w, const uint64_t *shape);
 
 #endif

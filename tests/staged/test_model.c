@@ -299,6 +299,37 @@ static int op_append(struct world *w)
 	return rc;
 }
 
+struct replay {
+	struct world *world;
+	unsigned char *into;
+};
+
+static int replay(void *ctx, const struct tt_staged_change *change)
+{
+	struct replay *it = ctx;
+
+	model_replay(it->world, change, it->into);
+	return 0;
+}
+
+/* The fill value and the changes make the whole array. */
+static int op_changes(struct world *w)
+{
+	uint64_t bytes = model_size(w->rank, w->shape) * w->element.bytes;
+	struct world empty;
+	struct replay it = { .world = w };
+	int rc;
+
+	model_copy(&empty, w);
+	model_all_fill(&empty);
+	it.into = empty.plain;
+	rc = tt_staged_changes(w->array, replay, &it, NULL);
+	if (rc == TT_OK)
+		ck_assert_mem_eq(empty.plain, w->plain, bytes);
+	model_free(&empty);
+	return rc;
+}
+
 static int op_load(struct world *w)
 {
 	return tt_staged_load(w->array, NULL);
@@ -351,9 +382,9 @@ static int derive(struct world *w)
 static const struct {
 	const char *name;
 	int (*run)(struct world *w);
-} ops[] = { { "get", op_get },	     { "set", op_set },	  { "set", op_set },
-	    { "resize", op_resize }, { "load", op_load }, { "commit", op_commit },
-	    { "append", op_append }, { "derive", derive } };
+} ops[] = { { "get", op_get },	     { "set", op_set },		{ "set", op_set },
+	    { "resize", op_resize }, { "load", op_load },	{ "commit", op_commit },
+	    { "append", op_append }, { "changes", op_changes }, { "derive", derive } };
 
 static void one_step(void)
 {
