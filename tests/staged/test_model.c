@@ -3,7 +3,7 @@
  *
  * A world is a staged array and what it must read as.  Base slabs lie in memory or are read by
  * calls, of which one may fail; after a failure values, tables and slabs must be as before.
- * TT_SEED replays a run, TT_LONG=1 takes 50 times as many sequences. */
+ * TT_SEED replays a run, TT_LONG=1 takes 100 times as many sequences. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "staged/help.h"
 #include "staged/model.h"
 
-enum { WORLDS = 3, SEQUENCES = 6000, LONG = 50 };
+enum { WORLDS = 3, SEQUENCES = 3000, LONG = 100 };
 
 static struct world worlds[WORLDS];
 static uint64_t seed, sequence;
@@ -432,7 +432,7 @@ END_TEST
 
 static void add(TCase *tc)
 {
-	tcase_set_timeout(tc, getenv("TT_LONG") ? 6000 : 240);
+	tcase_set_timeout(tc, getenv("TT_LONG") ? 12000 : 600);
 	tcase_add_test(tc, sequences_against_a_plain_array);
 }
 
