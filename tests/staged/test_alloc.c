@@ -15,12 +15,9 @@
 static _Atomic(long) until_failure; /* 0: none fails */
 static long living;
 
-/* What is alive of ours: check frees things that did not come from here.  Linear probing; a
- * freed place is GONE, so that those behind it are found. */
+/* What is alive of ours, by linear probing: check frees things that did not come from here. */
 enum { PLACES = 1 << 16 };
 static void *places[PLACES];
-static char gone;
-#define GONE ((void *)&gone)
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -37,11 +34,11 @@ static bool fails(void)
 	       atomic_fetch_sub(&until_failure, 1) == 1;
 }
 
-static size_t find(const void *memory, const void *or_else)
+static size_t find(const void *memory)
 {
 	size_t at = ((uintptr_t)memory >> 4) * 0x9e3779b1u % PLACES;
 
-	while (places[at] && places[at] != memory && places[at] != or_else)
+	while (places[at] && places[at] != memory)
 		at = (at + 1) % PLACES;
 	return at;
 }
@@ -49,7 +46,7 @@ static size_t find(const void *memory, const void *or_else)
 static void *count(void *memory)
 {
 	if (memory) {
-		places[find(memory, GONE)] = memory;
+		places[find(memory)] = memory;
 		living++;
 	}
 	return memory;
@@ -57,11 +54,18 @@ static void *count(void *memory)
 
 static void forget(void *memory)
 {
-	size_t at = find(memory, NULL);
+	size_t at = find(memory);
 
-	if (memory && places[at] == memory) {
-		places[at] = GONE;
-		living--;
+	if (!memory || !places[at])
+		return;
+	places[at] = NULL;
+	living--;
+	/* those behind it may have stood there if they could */
+	for (at = (at + 1) % PLACES; places[at]; at = (at + 1) % PLACES) {
+		void *other_memory = places[at];
+
+		places[at] = NULL;
+		places[find(other_memory)] = other_memory;
 	}
 }
 
