@@ -8,7 +8,7 @@
 # BENCH_LONG  1: the windows that the targets name (90 s a side, 1,000 rolls; half an hour)
 # BENCH_DIR   where rings and files are written, in place of /dev/shm and of the disk below $TMPDIR
 #             or, without it, BUILD
-# TT_PEERS    a python that has npyt
+# TT_PEERS    a python that has npyt and versioned_hdf5
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,6 +20,8 @@ out=$(cd "$out" && pwd)
 cd "$build"
 
 all='append_latency append_peers append_rate roll_stall reader_latency fanout scan'
+# not built without the archive
+[ ! -x bench/staged ] || all="$all staged"
 [ $# = 0 ] || all=$*
 
 arguments() {
@@ -32,6 +34,7 @@ arguments() {
 		reader_latency) echo --seconds 9 --rounds 3 ;;
 		fanout) echo --seconds 60 --rounds 20 ;;
 		scan) echo --repetitions 51 ;;
+		staged) echo --seconds 0.5 --rounds 5 ;;
 		esac
 	else
 		case $1 in
@@ -42,6 +45,7 @@ arguments() {
 		reader_latency) echo --seconds 1.5 --rounds 3 ;;
 		fanout) echo --seconds 8 --rounds 8 ;;
 		scan) echo --repetitions 21 ;;
+		staged) echo --seconds 0.1 --rounds 3 ;;
 		esac
 	fi
 }
@@ -49,6 +53,9 @@ arguments() {
 # without the archive there is nothing to run beside a feed
 archiver=
 [ ! -x ticktail ] || archiver="--ticktail $build/ticktail"
+
+BENCH_STAGED_PYTHON=$here/staged_python.py
+export BENCH_STAGED_PYTHON
 
 load=$(cut -d ' ' -f 1 /proc/loadavg)
 echo "load average $load; anything else that runs is in the figures"

@@ -130,7 +130,7 @@ mode == "curves" {
 BEGIN {
 	split("latency_ns stall_ns", kinds, " ")
 	split("p50 p90 p99 p99.9 p99.99 max", parts, " ")
-	split("append_latency append_peers append_rate roll_stall reader_latency fanout scan", order, " ")
+	split("append_latency append_peers append_rate roll_stall reader_latency fanout scan staged", order, " ")
 	heading["append_latency"] = "L1: one append over the least it could cost"
 	heading["append_peers"] = "L2, L3: single rows, each visible to another process on return"
 	heading["append_rate"] = "L4: append latency at a fixed rate"
@@ -138,6 +138,7 @@ BEGIN {
 	heading["reader_latency"] = "L6, L7: from the writer to a reader in another process"
 	heading["fanout"] = "L8: the writer beside sleeping readers"
 	heading["scan"] = "L9: the sum of a column"
+	heading["staged"] = "G1, G2: the staged-changes array, in memory"
 }
 
 function text(	i) {

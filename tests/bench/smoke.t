@@ -55,15 +55,16 @@ runs roll_stall --rolls 4 --rows 64 --interval 1
 runs reader_latency --seconds 0.05 --rounds 1 --readers 2
 runs fanout --seconds 0.1 --rounds 1 --rate 10000 --readers 3
 runs scan --rows 10000 --files 3 --repetitions 2
+runs staged --seconds 0.001 --rounds 1
 
 exits 2 "an unknown option is a usage error" "$bench/scan" --nonsense 1
 is "and leaves nothing behind" "$(find "$work" -name 'ticktail-bench.*')" ""
 
 success "the table is made of them" sh "$top_srcdir/bench/table.sh" text "$work"/*.jsonl
-is "with a line a case" "$(grep -c '^L[1-9] ' "$work/.out")" \
+is "with a line a case" "$(grep -c '^[GL][1-9] ' "$work/.out")" \
 	"$(cat "$work"/*.jsonl | grep -vc '"skipped"')"
 sh "$top_srcdir/bench/table.sh" markdown "$work"/*.jsonl >"$work/page.md"
-is "and the page, with a section a program" "$(grep -c '^## L' "$work/page.md")" 7
+is "and the page, with a section a program" "$(grep -c '^## [GL]' "$work/page.md")" 8
 if command -v gnuplot >/dev/null; then
 	mkdir "$work/plots"
 	success "plots are drawn" sh "$top_srcdir/bench/table.sh" plots "$work/plots" "$work"/*.jsonl
