@@ -310,7 +310,7 @@ static int report(struct tt_staged *array, const struct tti_piece *piece,
 	struct tt_staged_change change = { start, count, piece->slab, from, NULL };
 
 	from[0] = piece->offset;
-	tti_piece_extent(&geometry, chunk, count);
+	tti_chunk_size(&geometry, chunk, count);
 	memcpy(data.shape, count, array->rank * sizeof(*count));
 	for (uint32_t axis = array->rank; axis-- > 0;) {
 		start[axis] = chunk % array->grid_shape[axis] * array->chunk[axis];

@@ -142,12 +142,44 @@ static bool whole_chunks(uint64_t n, uint64_t chunk, uint64_t *out)
 	return rest == 0 || !tti_add_overflow(n, chunk - rest, out);
 }
 
+/* Copy the chunks that are in use; their padding, and chunks that no one uses, may be most of a
+ * slab. */
+static void copy_used(const struct tt_staged *array, uint64_t slab, struct tt_nd to,
+		      struct tt_nd from)
+{
+	struct tti_geometry geometry = tti_geometry_of(array);
+	char *to_start = to.data, *from_start = from.data;
+
+	for (uint64_t i = 0; i < array->grid->chunks; i++) {
+		int64_t offset = (int64_t)array->grid->offset[i];
+
+		if (array->grid->slab[i] != slab)
+			continue;
+		tti_chunk_size(&geometry, i, to.shape);
+		memcpy(from.shape, to.shape, sizeof(from.shape));
+		to.data = to_start + offset * to.strides[0];
+		from.data = from_start + offset * from.strides[0];
+		tti_cast(&to, &from);
+	}
+}
+
+/* Whether looking for what is in use costs less than copying all. */
+static bool is_mostly_unused(const struct tt_staged *array, const struct tt_nd *nd)
+{
+	enum { A_LOOK = 64 }; /* bytes that are copied in the time of one */
+	uint64_t bytes;
+
+	return tti_shape_bytes(nd->rank, nd->shape, nd->element.bytes, &bytes, NULL) <
+		       0 ||
+	       bytes / A_LOOK > array->grid->chunks;
+}
+
 int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err)
 {
 	struct tti_entry *entry = tti_entry_at(array, slab);
 	struct tt_nd from = entry->slab->nd, to = from;
 	struct tti_slab *copy;
-	bool counts = true;
+	bool counts = true, used_only;
 	int rc;
 
 	from.shape[0] = entry->rows;
@@ -157,13 +189,18 @@ int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *er
 		return tti_fail(err, -EOVERFLOW,
 				"a slab of more rows than can be counted");
 	to.element = array->element;
-	rc = tti_slab_new(&copy, &to, !tti_shape_equal(array->rank, from.shape, to.shape),
-			  err);
+	used_only = is_mostly_unused(array, &to);
+	rc = tti_slab_new(
+		&copy, &to,
+		used_only || !tti_shape_equal(array->rank, from.shape, to.shape), err);
 	if (rc < 0)
 		return rc;
 	to = copy->nd;
 	memcpy(to.shape, from.shape, sizeof(to.shape));
-	tti_cast(&to, &from);
+	if (used_only)
+		copy_used(array, slab, to, from);
+	else
+		tti_cast(&to, &from);
 	tti_slab_unref(&entry->slab);
 	entry->slab = copy;
 	entry->rows = copy->nd.shape[0];

@@ -7,6 +7,7 @@
 #ifndef TTI_ARRAY_H
 #define TTI_ARRAY_H
 
+#include "staged/mapper.h"
 #include "staged/slab.h"
 #include "staged/vec.h"
 
@@ -57,11 +58,42 @@ int tti_array_push(struct tt_staged *array, struct tti_slab **slab, struct tt_er
 #define tti_auto_staged TTI_CLEANUP(tti_array_unref) struct tt_staged
 void tti_array_unref(struct tt_staged **array);
 
+/* ---- A chunk's size, cut at the edges of the shape ---- */
+
+/* In place of a chunk's number: the whole chunk of the full slab. */
+#define TTI_FULL_CHUNK UINT64_MAX
+
+struct tti_geometry {
+	uint32_t rank;
+	const uint64_t *shape, *chunk, *grid_shape;
+};
+static inline struct tti_geometry tti_geometry_of(const struct tt_staged *array)
+{
+	return (struct tti_geometry){ array->rank, array->shape, array->chunk,
+				      array->grid_shape };
+}
+static inline void tti_chunk_size(const struct tti_geometry *geometry, uint64_t chunk,
+				  uint64_t *extent)
+{
+	bool full = chunk == TTI_FULL_CHUNK;
+
+	for (uint32_t axis = geometry->rank; axis-- > 0;) {
+		uint64_t grid = geometry->grid_shape[axis];
+
+		extent[axis] =
+			full ? geometry->chunk[axis]
+			     : tti_chunk_extent(geometry->shape[axis],
+						geometry->chunk[axis], chunk % grid);
+		chunk = full ? chunk : chunk / grid;
+	}
+}
+
 /* ---- Before touching what may be shared ---- */
 
 /* The grid is this array's alone. -ENOMEM. */
 int tti_own_grid(struct tt_staged *array, struct tt_error *err);
-/* Put a copy in its place: this array's own, of its element, of whole chunks. */
+/* Put a copy in its place: this array's own, of its element, of whole chunks.  Only what is in
+ * use is certain to be copied. */
 int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err);
 /* The slab has the array's element. */
 int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err);

@@ -49,7 +49,7 @@ static struct tt_nd piece_view(const struct tt_staged *array,
 	struct tt_nd nd = tti_entry_at(array, piece->slab)->slab->nd;
 
 	nd.data = (unsigned char *)nd.data + (int64_t)piece->offset * nd.strides[0];
-	tti_piece_extent(&geometry, piece->chunk, nd.shape);
+	tti_chunk_size(&geometry, piece->chunk, nd.shape);
 	return nd;
 }
 

@@ -30,10 +30,9 @@ struct tti_drop {
 /* A chunk of changes, hash or commit. */
 struct tti_piece {
 	uint64_t slab, offset;
-	/* in the grid; TTI_FULL_CHUNK: the whole chunk of the full slab */
+	/* in the grid; TTI_FULL_CHUNK: that of the full slab */
 	uint64_t chunk;
 };
-#define TTI_FULL_CHUNK UINT64_MAX
 
 struct tt_staged_plan {
 	enum tt_staged_op op;
@@ -112,32 +111,6 @@ int tti_staged_plan_staged(struct tt_staged_plan *plan, const struct tt_staged *
 			   struct tt_error *err);
 int tti_staged_plan_commit(struct tt_staged_plan *plan, const struct tt_staged *array,
 			   struct tt_error *err);
-
-/* A piece's size, cut at the edges of shape. */
-struct tti_geometry {
-	uint32_t rank;
-	const uint64_t *shape, *chunk, *grid_shape;
-};
-static inline struct tti_geometry tti_geometry_of(const struct tt_staged *array)
-{
-	return (struct tti_geometry){ array->rank, array->shape, array->chunk,
-				      array->grid_shape };
-}
-static inline void tti_piece_extent(const struct tti_geometry *geometry, uint64_t chunk,
-				    uint64_t *extent)
-{
-	bool full = chunk == TTI_FULL_CHUNK;
-
-	for (uint32_t axis = geometry->rank; axis-- > 0;) {
-		uint64_t grid = geometry->grid_shape[axis];
-
-		extent[axis] =
-			full ? geometry->chunk[axis]
-			     : tti_chunk_extent(geometry->shape[axis],
-						geometry->chunk[axis], chunk % grid);
-		chunk = full ? chunk : chunk / grid;
-	}
-}
 
 /* Do it: outside is the output or the value, with an axis of length 1 where point is set.
  * On failure the array is as it was. */

@@ -85,7 +85,7 @@ static int survive(struct commit *commit, size_t i, uint64_t row)
 		rc = tti_staged_plan_row(commit->plan, &to, commit->err);
 	if (rc < 0)
 		return rc;
-	tti_piece_extent(&commit->geometry, piece->chunk, to.count);
+	tti_chunk_size(&commit->geometry, piece->chunk, to.count);
 	for (uint32_t axis = 0; axis < commit->plan->rank; axis++) {
 		to.from[axis] = axis == 0 ? piece->offset : 0;
 		to.to[axis] = axis == 0 ? row : 0;

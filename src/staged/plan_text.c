@@ -289,7 +289,7 @@ static void put_change(struct tti_text *text, const struct tt_staged_plan *plan,
 	uint64_t chunk = piece->chunk;
 
 	from[0] = piece->offset;
-	tti_piece_extent(&geometry, chunk, count);
+	tti_chunk_size(&geometry, chunk, count);
 	for (uint32_t axis = plan->rank; axis-- > 0;) {
 		start[axis] = chunk % plan->grid_shape[axis] * plan->chunk[axis];
 		chunk /= plan->grid_shape[axis];
@@ -316,7 +316,7 @@ static void put_hash(struct tti_text *text, const struct tt_staged_plan *plan,
 		      "  hash_tables[%" PRIu64 "] = np.empty((%zu, sizeof(sha256)))",
 		      n, slab, slab, n);
 	for (size_t i = 0; i < n; i++) {
-		tti_piece_extent(&geometry, pieces[i].chunk, extent);
+		tti_chunk_size(&geometry, pieces[i].chunk, extent);
 		tti_text_putf(text,
 			      "\n  hash_tables[%" PRIu64 "][%" PRIu64
 			      "] = hash(slabs[%" PRIu64 "][%" PRIu64 ":%" PRIu64,
