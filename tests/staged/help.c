@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/compiler.h"
 #include "staged/help.h"
 
 #include <errno.h>
@@ -280,7 +281,7 @@ int try_get(struct tt_staged *array, const char *index)
 static char said[TEXT];
 static size_t said_bytes;
 
-static void say(const char *format, ...)
+static void TTI_PRINTF(1, 2) say(const char *format, ...)
 {
 	va_list args;
 
