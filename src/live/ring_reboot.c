@@ -479,10 +479,36 @@ static int make_next(struct tt_ring_writer *writer, struct tt_error *err)
 	return rc;
 }
 
+/* Rows of the ring up to the cut of its newest file. */
+static uint64_t rows_to_cut(const struct tti_ring *ring, uint64_t newest, uint64_t cut)
+{
+	uint64_t idx = tti_ring_find_entry(ring, newest), rows;
+	struct tti_live live = TTI_LIVE_EMPTY;
+
+	if (open_raw(ring, newest, &live, NULL) == TT_OK)
+		cut = tti_min_u64(cut, live.end);
+	else
+		cut = 0; /* nothing is shown of it */
+	tti_live_close(&live);
+	rows = tti_field_load(&tti_ring_entry(ring, idx)->base);
+	if (rows == TTI_ROWS_UNKNOWN || tti_add_overflow(rows, cut, &rows))
+		return TTI_ROWS_UNKNOWN;
+	return rows;
+}
+
+/* Nobody is shown what stands behind a cut, so no writer goes on there: not after a power loss,
+ * and not when an entry says that there was one (it may have come out of a damaged settings
+ * file). */
 int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err)
 {
-	if (!writer->rebooted || is_made(&writer->ring, tti_ring_newest(&writer->ring)))
+	struct tti_ring *ring = &writer->ring;
+	uint64_t newest = tti_ring_newest(ring), cut = tti_ring_cut_at(ring, newest);
+
+	if (writer->rebooted)
+		return is_made(ring, newest) ? TT_OK : make_next(writer, err);
+	if (cut == UINT64_MAX)
 		return TT_OK;
+	writer->reboot_base = rows_to_cut(ring, newest, cut);
 	return make_next(writer, err);
 }
 

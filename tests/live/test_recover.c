@@ -4,6 +4,7 @@
  * repair, each row that was kept is there once, and a second call does nothing. */
 #include "live/ring_help.h"
 
+#include "format/settings.h"
 #include "format/tail.h"
 #include "ticktail/recover.h"
 
@@ -835,6 +836,38 @@ START_TEST(ring_that_is_written_is_refused)
 }
 END_TEST
 
+static off_t entry_off(uint64_t name)
+{
+	int fd = open("r/.ticktail", O_RDONLY | O_CLOEXEC);
+	off_t at = TTI_ENTRIES_OFF;
+	uint64_t found = 0;
+
+	while (pread(fd, &found, 8, at) == 8 && found != name)
+		at += 128;
+	close(fd);
+	ck_assert_uint_eq(found, name);
+	return at;
+}
+
+/* An entry that says so, wherever in the file, keeps readers from what stands behind it: the
+ * feed goes on in another file, and no row of it is passed over. */
+START_TEST(newest_file_that_is_said_to_be_cut)
+{
+	static const uint64_t cuts[] = { 0, 10, CAPACITY, UINT64_C(1) << 60 };
+	uint64_t newest;
+	off_t entry;
+
+	make_ring();
+	newest = before.files[FILES - 1].name;
+	entry = entry_off(newest);
+	poke("r/.ticktail", entry + (off_t)offsetof(struct tti_entry, cut_at), &cuts[_i],
+	     8);
+	ring_goes_on();
+	ring_is_clean();
+	tt_ring_info_free(&before);
+}
+END_TEST
+
 START_TEST(stored_positions_stay_true)
 {
 	struct tt_ring_reader *reader;
@@ -897,6 +930,7 @@ static const uint64_t once_failed[] = {
 	UINT64_C(14882259341274189635),
 	UINT64_C(2146342493130489967),
 	UINT64_C(13184764482403752503),
+	UINT64_C(4257691000258107711),
 };
 #define ONCE_FAILED ((int)(sizeof(once_failed) / sizeof(once_failed[0])))
 
@@ -983,6 +1017,7 @@ int main(void)
 	tcase_add_test(ring, merge_without_its_entries);
 	tcase_add_test(ring, merge_whose_file_is_damaged_is_taken_back);
 	tcase_add_test(ring, ring_that_is_written_is_refused);
+	tcase_add_loop_test(ring, newest_file_that_is_said_to_be_cut, 0, 4);
 	tcase_add_test(ring, stored_positions_stay_true);
 	tcase_add_loop_test(random, damage_at_random_places, 0,
 			    getenv("TT_LONG") ? 2000 : 60);
