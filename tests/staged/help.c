@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/compiler.h"
 #include "staged/help.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "staged/cast.h"
 
 enum { TEXT = 1 << 16, MANY = 1 << 12 };
