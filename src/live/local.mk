@@ -6,6 +6,8 @@ libttlive_la_SOURCES += \
 	src/live/file_create.c \
 	src/live/file_duty.c \
 	src/live/file_mark.c src/live/file_mark.h \
+	src/live/file_mark_cut.c \
+	src/live/file_mark_slot.c src/live/file_mark_slot.h \
 	src/live/file_ops.c \
 	src/live/file_read.c \
 	src/live/file_recover.c \

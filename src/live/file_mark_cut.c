@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Going by FILE.mark after a power loss: what may be shown, what is cut, what verify says. */
+#include "live/file_mark_slot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "live/cut_rows.h"
+#include "live/file.h"
+
+/* The mark of another boot, and what it says of the file is true: rows behind it are not
+ * proven.  Another's content under the same inode fails here, and is let alone. */
+static bool is_waiting(const struct tti_live *live, const struct tti_file_mark *slot)
+{
+	const struct tti_mark *mark = &slot->mark;
+	uint64_t stamp = 0;
+	uint32_t crc = 0;
+
+	if (tti_mark_age(mark) != TTI_MARK_OLD || mark->end > live->capacity ||
+	    tti_live_load_stamp(live, &stamp) < 0 || !tti_stamp_is_ours(stamp) ||
+	    stamp < (mark->update_timestamp & ~TTI_STAMP_MASK))
+		return false;
+	return mark->from == mark->end ||
+	       (tti_rows_crc_of(live, mark->from, mark->end, &crc, NULL) == TT_OK &&
+		crc == mark->rows_crc);
+}
+
+static bool load_of(const struct tti_place *place, const struct tti_live *live,
+		    struct tti_file_mark *slot)
+{
+	tti_auto_fd fd = tti_mark_slot_open(place, O_RDONLY);
+	bool is_ours;
+	uint64_t last;
+
+	return fd >= 0 && tti_mark_slot_pick(fd, live, slot, &last, &is_ours) == 1;
+}
+
+static bool load(const struct tt_file *file, struct tti_file_mark *slot)
+{
+	return load_of(&file->place, &file->live, slot);
+}
+
+/* No mark proves rows: those of before this boot from *row_out on may be anything.  Others than
+ * ours are never cut. */
+static bool is_unproven(const struct tti_live *live, const struct tti_file_mark *slot,
+			uint64_t *row_out)
+{
+	struct timespec up;
+	uint64_t stamp = 0;
+
+	if (tti_live_load_stamp(live, &stamp) < 0 || stamp == 0 ||
+	    !tti_stamp_is_ours(stamp))
+		return false;
+	*row_out = slot ? slot->mark.end : 0;
+	if (slot)
+		return tti_mark_age(&slot->mark) == TTI_MARK_OLD;
+	return clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
+	       (int64_t)stamp < tti_clock_realtime_ns() -
+					(int64_t)up.tv_sec * 1000000000 - up.tv_nsec;
+}
+
+bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *live,
+			 bool cut_unproven, uint64_t *end_out)
+{
+	struct tti_file_mark slot;
+	bool has = live->tail_words == 5 && load_of(place, live, &slot);
+	uint64_t row = live->end;
+
+	if (place->in_ring || live->tail_words != 5)
+		return false;
+	if (has && is_waiting(live, &slot))
+		row = slot.mark.end < live->end || slot.mark.from <= live->end
+			      ? slot.mark.end
+			      : live->end;
+	else if (cut_unproven && is_unproven(live, has ? &slot : NULL, &row))
+		row = tti_min_u64(row, live->end);
+	*end_out = row;
+	return row != live->end;
+}
+
+void tti_file_mark_limit(struct tt_file *file)
+{
+	struct tti_file_mark slot;
+
+	file->live.shown = UINT64_MAX;
+	if (file->place.in_ring || file->live.tail_words != 5 || !load(file, &slot) ||
+	    !is_waiting(&file->live, &slot))
+		return;
+	file->marker.sequence = slot.mark.sequence;
+	file->live.shown = slot.mark.end;
+	file->live.end = tti_min_u64(file->live.end, file->live.shown);
+}
+
+/* The mark is another one, or none, once a writer has cut what is behind it; npyt, which knows
+ * no marks, leaves its stamp. */
+void tti_file_mark_look(const struct tt_file *file)
+{
+	struct tti_file_mark slot;
+	uint64_t stamp = 0;
+
+	if (load(file, &slot) && slot.mark.sequence == file->marker.sequence &&
+	    tti_live_load_stamp(&file->live, &stamp) == TT_OK && tti_stamp_is_ours(stamp))
+		return;
+	/* only a reader's own handle is ever limited, and none of those is constant */
+	tti_file_mark_limit((struct tt_file *)(uintptr_t)file);
+}
+
+static void say(struct tti_live *live, const char *fmt, ...) TTI_PRINTF(2, 3);
+static void say(struct tti_live *live, const char *fmt, ...)
+{
+	size_t len = strlen(live->repaired);
+	va_list ap;
+
+	if (len > 0 && len + 3 < sizeof(live->repaired))
+		len += (size_t)snprintf(live->repaired + len,
+					sizeof(live->repaired) - len, "; ");
+	va_start(ap, fmt);
+	vsnprintf(live->repaired + len, sizeof(live->repaired) - len, fmt, ap);
+	va_end(ap);
+}
+
+static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+	char name[TTI_CUT_NAME_BYTES], tmp[TTI_MARK_NAME_BYTES + 16];
+	const struct tti_cut what = { .dirfd = file->place.dirfd,
+				      .name = file->place.name,
+				      .tmp = tmp,
+				      .from = live,
+				      .row = row };
+	uint64_t start, count;
+	struct tt_error why;
+	int rc = tti_live_bounds(live, &start, &live->end, err);
+
+	if (rc < 0 || live->end <= row)
+		return rc;
+	count = live->end - row;
+	snprintf(tmp, sizeof(tmp), ".%s.cut.tmp", file->place.name);
+	if (tti_cut_save(&what, name, &why) == TT_OK)
+		say(live,
+		    "%" PRIu64 " rows that were not synced before the power loss were "
+		    "cut, now %s",
+		    count, name);
+	else
+		say(live,
+		    "%" PRIu64 " rows that were not synced before the power loss were "
+		    "cut, and stay behind its end",
+		    count);
+	TTI_FAILPOINT("file.mark.saved");
+	if (start > row)
+		rc = tti_live_put_word(live, 0, row);
+	if (rc == TT_OK)
+		rc = tti_live_publish(live, row);
+	if (rc == TT_OK && fdatasync(live->fd) < 0)
+		rc = -errno;
+	TTI_FAILPOINT("file.mark.lowered");
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "lower its end") : TT_OK;
+}
+
+/* The tail fell behind what was synced; the checksum has proved the rows. */
+static int raise_end(struct tt_file *file, const struct tti_mark *mark,
+		     struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+	int rc;
+
+	if (mark->from > live->end)
+		return TT_OK;
+	rc = tti_live_publish(live, mark->end);
+	if (rc == TT_OK && fdatasync(live->fd) < 0)
+		rc = -errno;
+	say(live, "its end was behind its mark and was set to %" PRIu64, mark->end);
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "raise its end") : TT_OK;
+}
+
+static int recover(struct tt_file *file, const struct tti_file_mark *slot,
+		   struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+
+	uint64_t row;
+
+	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
+		return TT_OK;
+	if (!is_waiting(live, slot)) {
+		if (file->cut_unproven && is_unproven(live, slot, &row))
+			return cut(file, row, err);
+		say(live, "unproven after a reboot: not the rows that were synced");
+		return TT_OK;
+	}
+	return slot->mark.end > live->end ? raise_end(file, &slot->mark, err)
+					  : cut(file, slot->mark.end, err);
+}
+
+/* Gone, or, where nothing can be removed, without a word. */
+static int withdraw(struct tt_file *file, int fd, struct tt_error *err)
+{
+	static const uint8_t zero[TTI_MARK_FILE_BYTES];
+	char name[TTI_MARK_NAME_BYTES];
+	int rc = TT_OK;
+
+	tti_mark_slot_name(name, &file->place);
+	TTI_FAILPOINT("file.mark.before_remove");
+	if (unlinkat(file->place.dirfd, name, 0) == 0)
+		return tti_place_sync(&file->place, err);
+	rc = tti_pwrite_all(fd, zero, sizeof(zero), 0);
+	if (rc == TT_OK && fdatasync(fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail(err, rc,
+				 "%s.mark: can neither be removed nor changed, and would "
+				 "be wrong after a write: %s",
+				 file->place.path, tt_strerror(rc))
+		      : TT_OK;
+}
+
+int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
+{
+	tti_auto_fd fd = tti_mark_slot_open(&file->place, O_RDWR);
+	struct tti_file_mark slot;
+	bool is_ours = false, has = false;
+	uint64_t last, row;
+	int rc = TT_OK;
+
+	if (fd == -EACCES || fd == -EROFS)
+		fd = tti_mark_slot_open(&file->place, O_RDONLY);
+	if (fd == -EACCES) /* what it says would be wrong after a write */
+		return tti_fail(err, fd,
+				"%s.mark: may not be read: who may write to a file that "
+				"is synced must be able to read its mark",
+				file->place.path);
+	if (fd >= 0) {
+		rc = tti_mark_slot_pick(fd, &file->live, &slot, &last, &is_ours);
+		if (rc < 0)
+			return tti_fail_sys(err, rc, file->place.path, "read its mark");
+		has = rc == 1;
+		if (has)
+			rc = recover(file, &slot, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!has && file->cut_unproven && file->live.tail_words == 5 &&
+	    is_unproven(&file->live, NULL, &row))
+		rc = cut(file, row, err);
+	if (rc < 0)
+		return rc;
+	if (keep && file->live.tail_words == 5) {
+		tti_live_stamp(&file->live); /* ours, whoever wrote before */
+		tti_file_mark_before(file);
+		if (fdatasync(file->live.fd) < 0)
+			return tti_fail_sys(err, -errno, file->place.path, "fdatasync");
+		rc = tti_file_mark(file, file->live.end, err);
+		if (rc < 0 || file->marker.fd >= 0)
+			return rc;
+	}
+	return is_ours ? withdraw(file, fd, err) : TT_OK;
+}
+
+/* ---- verify ---- */
+
+/* A slot that is neither empty nor whole; a store that is on its way is seen whole by and by. */
+static bool is_torn(int fd, unsigned i)
+{
+	static const struct tti_file_mark empty;
+	struct tti_file_mark slot;
+
+	for (int tries = 0; tries < 100; tries++)
+		if (tti_pread_all(fd, &slot, sizeof(slot), i * TTI_SETTINGS_STRIDE) < 0 ||
+		    memcmp(&slot, &empty, sizeof(slot)) == 0 ||
+		    (slot.magic == TTI_FILE_MARK_MAGIC &&
+		     slot.crc == tti_mark_slot_crc(slot)))
+			return false;
+	return true;
+}
+
+void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *live,
+			  tti_mark_tell_fn *fn, void *ctx)
+{
+	tti_auto_fd fd = tti_mark_slot_open(place, O_RDONLY);
+	struct tti_file_mark slot, again;
+	char what[TTI_MARK_WORDS];
+	bool is_ours;
+	uint64_t last;
+
+	if (fd < 0 || place->in_ring || live->tail_words != 5)
+		return;
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
+		if (is_torn(fd, i)) {
+			snprintf(what, sizeof(what),
+				 "slot %u, at byte %u, is damaged: 'ticktail recover', "
+				 "or the next writer that syncs, stores it anew",
+				 i, i * TTI_SETTINGS_STRIDE);
+			fn(ctx, what, TTI_MARK_UNSURE);
+		}
+	if (tti_mark_slot_pick(fd, live, &slot, &last, &is_ours) == 1 &&
+	    !tti_mark_judge(&slot.mark, live, what) &&
+	    tti_mark_slot_pick(fd, live, &again, &last, &is_ours) == 1 &&
+	    again.mark.sequence == slot.mark.sequence)
+		fn(ctx, what, tti_mark_age(&slot.mark));
+}
