@@ -62,7 +62,7 @@ ticktail_SOURCES = \
 	tools/status_metrics.c \
 	tools/status_text.c \
 	tools/tail.c tools/tail.h \
-	tools/tail_file.c \
+	tools/tail_begin.c tools/tail_file.c tools/tail_file.h \
 	tools/tail_cut.c tools/tail_ring.c \
 	tools/ticktail.c \
 	tools/value.h \
