@@ -54,12 +54,15 @@ static void describe_outside(struct tt_staged_plan *plan, const struct tti_selec
 
 /* ---- get ---- */
 
-static int get_rows(struct tt_staged_plan *plan, const struct access *access,
-		    struct tt_error *err)
+static int get_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
+		    struct access *access, struct tt_error *err)
 {
-	const struct tti_query *query = &access->query;
-	int rc = TT_OK;
+	struct tti_query *query = &access->query;
+	int rc = tti_hits_sort(query->hits, query->count, err);
 
+	(void)array;
+	if (rc == TT_OK)
+		rc = tti_staged_plan_expect(plan, query->count, err);
 	for (uint64_t i = 0; rc == TT_OK && i < query->count; i++) {
 		const struct tti_hit *hit = &query->hits[i];
 
@@ -70,28 +73,6 @@ static int get_rows(struct tt_staged_plan *plan, const struct access *access,
 							place_of(access, hit),
 							hit->offset, false, err);
 	}
-	return rc;
-}
-
-int tti_staged_plan_get(struct tt_staged_plan *plan, const struct tt_staged *array,
-			const struct tti_selection *sel, struct tt_error *err)
-{
-	struct access access;
-	int rc;
-
-	tti_staged_plan_init(plan, TT_PLAN_GET, array);
-	describe_outside(plan, sel);
-	if (sel->empty)
-		return TT_OK;
-	rc = access_init(&access, array, sel, err);
-	if (rc < 0)
-		return rc;
-	rc = tti_hits_sort(access.query.hits, access.query.count, err);
-	if (rc == TT_OK)
-		rc = tti_staged_plan_expect(plan, access.query.count, err);
-	if (rc == TT_OK)
-		rc = get_rows(plan, &access, err);
-	access_fini(&access);
 	return rc;
 }
 
@@ -219,22 +200,41 @@ static int set_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
 	return rc < 0 ? rc : set_in_place(plan, access, whole, err);
 }
 
-int tti_staged_plan_set(struct tt_staged_plan *plan, const struct tt_staged *array,
-			const struct tti_selection *sel, struct tt_error *err)
+/* ---- Both ---- */
+
+typedef int rows_fn(struct tt_staged_plan *plan, const struct tt_staged *array,
+		    struct access *access, struct tt_error *err);
+
+/* The rows of what sel selects; none when that is nothing. */
+static int plan_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
+		     const struct tti_selection *sel, rows_fn *rows, struct tt_error *err)
 {
 	struct access access;
 	int rc;
 
-	tti_staged_plan_init(plan, TT_PLAN_SET, array);
 	describe_outside(plan, sel);
 	if (sel->empty)
 		return TT_OK;
 	rc = access_init(&access, array, sel, err);
 	if (rc < 0)
 		return rc;
-	rc = set_rows(plan, array, &access, err);
+	rc = rows(plan, array, &access, err);
 	access_fini(&access);
 	return rc;
+}
+
+int tti_staged_plan_get(struct tt_staged_plan *plan, const struct tt_staged *array,
+			const struct tti_selection *sel, struct tt_error *err)
+{
+	tti_staged_plan_init(plan, TT_PLAN_GET, array);
+	return plan_rows(plan, array, sel, get_rows, err);
+}
+
+int tti_staged_plan_set(struct tt_staged_plan *plan, const struct tt_staged *array,
+			const struct tti_selection *sel, struct tt_error *err)
+{
+	tti_staged_plan_init(plan, TT_PLAN_SET, array);
+	return plan_rows(plan, array, sel, set_rows, err);
 }
 
 /* ---- load ---- */
