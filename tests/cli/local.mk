@@ -35,3 +35,4 @@ tests_lib_preload_la_LIBADD = -ldl
 tests/cli/surroundings.log tests/cli/clock.log: tests/lib/preload.la
 TESTS += tests/cli/tail_cut.t
 EXTRA_DIST += tests/cli/tail_cut.t
+EXTRA_DIST += tests/cli/power.sh

@@ -4,31 +4,9 @@
 # archive, verify and recover say, and that no position ever stands for two rows in silence.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
 [ -x "$ticktail" ] || missing "the program"
-age=$top_builddir/tests/live/age_mark
-[ -x "$age" ] || missing "age_mark"
 [ -r /proc/sys/kernel/random/boot_id ] || missing "a boot id, without which there are no marks"
-cd "$work" || exit 99
-pid=
-cleanup_fn() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
-count() { "$ticktail" read "$1" 2>/dev/null | tail -n +2 | wc -l | tr -d " "; }
-rows_are() { [ "$(count "$1")" = "$2" ]; }
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/cli/power.sh"
 put() { seq "$2" "$3" | "$ticktail" append "$1" --columns value >/dev/null 2>words; }
-# lose_power PATH FROM TO [COMMAND]: as tests/cli/power.t
-lose_power() {
-	rm -f feed
-	mkfifo feed
-	"$ticktail" append "$1" feed --columns value --sync 86400000 >/dev/null 2>&1 &
-	pid=$!
-	exec 3>feed
-	seq "$2" "$3" >&3
-	wait_for 20 rows_are "$1" $(($3 + 1)) || not_ok "$1: rows come"
-	${4:-:}
-	kill -9 $pid
-	exec 3>&-
-	wait $pid 2>/dev/null
-	pid=
-	"$age" "$1" >/dev/null || not_ok "$1: marks made old"
-}
 make() {
 	rm -f ./*.npy ./*.cut ./*.cut-* ./*.mark
 	"$ticktail" create f.npy --dtype i4 --capacity 64
