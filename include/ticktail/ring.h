@@ -119,7 +119,8 @@ struct tt_ring_writer_opts {
 	}
 
 /* Take the writer lock and finish what a dead writer left half done; what was repaired can be
- * asked by tt_ring_writer_repaired().  Errors: TT_E_BUSY with the pid, TT_E_DAMAGED, ... */
+ * asked by tt_ring_writer_repaired().  Another writer is waited for as long as who seals a ring
+ * holds the lock: a quarter of a second.  Errors: TT_E_BUSY with the pid, TT_E_DAMAGED, ... */
 TT_API int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			       const struct tt_ring_writer_opts *opts,
 			       struct tt_error *err);

@@ -469,10 +469,18 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 	return start(writer, err);
 }
 
+/* Who seals a ring without a writer holds its lock for an instant, and so does one that is being
+ * killed: a feed that starts just then must not be turned away. */
 int tt_ring_writer_open(struct tt_ring_writer **out, const char *dir,
 			const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
-	return tti_ring_writer_open_with(out, dir, opts, NULL, err);
+	int64_t deadline = tti_deadline_ns(TTI_LEAVING_NS);
+	int rc;
+
+	while ((rc = tti_ring_writer_open_with(out, dir, opts, NULL, err)) == TT_E_BUSY &&
+	       tti_clock_monotonic_ns() < deadline)
+		usleep(1000);
+	return rc;
 }
 
 int tti_ring_writer_open_with(struct tt_ring_writer **out, const char *dir,

@@ -3,7 +3,7 @@
  * so a live writer is asked by the request word, and without one the lock is taken.
  * Invariant: an answer of at least the request's value means that the roll was done, or was
  * not needed, after the request was made. */
-#include "live/ring.h"
+#include "live/ring_writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static int seal_alone(const char *dir, bool force, bool *sealed_out, struct tt_e
 
 	opts.no_helper = true; /* one roll, here and now */
 	opts.force_network_fs = force;
-	rc = tt_ring_writer_open(&writer, dir, &opts, err);
+	rc = tti_ring_writer_open_with(&writer, dir, &opts, NULL, err);
 	if (rc < 0)
 		return rc;
 	*sealed_out = tt_ring_writer_pos(writer).row > 0;

@@ -156,7 +156,9 @@ struct tti_writer_hints {
 		*like;	   /* a row, should no file of the ring tell; or NULL */
 	bool cut_unproven; /* also without a mark cut what nothing proves after a reboot */
 };
-/* hints may be NULL. */
+/* hints may be NULL.  Another writer is TT_E_BUSY at once; tt_ring_writer_open() waits so long for
+ * one that is leaving. */
+#define TTI_LEAVING_NS INT64_C(250000000)
 int tti_ring_writer_open_with(struct tt_ring_writer **out, const char *dir,
 			      const struct tt_ring_writer_opts *opts,
 			      const struct tti_writer_hints *hints, struct tt_error *err);

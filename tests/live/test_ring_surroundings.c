@@ -295,6 +295,57 @@ START_TEST(a_second_writer_is_told_who_writes)
 }
 END_TEST
 
+enum { MOMENTS = 20 };
+static struct mp_gate *held, *asked;
+
+/* Has the lock for a moment, as who seals a ring without a writer. */
+static int hold_for_moments(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 1; i <= MOMENTS; i++) {
+		struct tt_ring_writer *writer = NULL;
+
+		while (tt_ring_writer_open(&writer, "r", NULL, NULL) == TT_E_BUSY)
+			;
+		if (!writer)
+			return 1;
+		mp_gate_add(held);
+		if (!mp_gate_wait(asked, 2 * i - 1, 20))
+			return 2;
+		usleep(2000);
+		tt_ring_writer_close(writer);
+		if (!mp_gate_wait(asked, 2 * i, 20))
+			return 3;
+	}
+	return 0;
+}
+
+/* Most of them: the machine may be busy for longer than anybody waits. */
+START_TEST(a_writer_waits_for_one_that_is_leaving)
+{
+	unsigned opened = 0;
+	pid_t pid;
+
+	create_ring("r", 4, 2);
+	held = mp_gate_new();
+	asked = mp_gate_new();
+	pid = mp_spawn(hold_for_moments, NULL);
+	for (uint32_t i = 1; i <= MOMENTS; i++) {
+		struct tt_ring_writer *writer;
+
+		ck_assert(mp_gate_wait(held, i, 20));
+		mp_gate_add(asked);
+		if (tt_ring_writer_open(&writer, "r", NULL, &err) == TT_OK) {
+			opened++;
+			tt_ring_writer_close(writer);
+		}
+		mp_gate_add(asked);
+	}
+	ck_assert_int_eq(mp_wait(pid, 20), 0);
+	ck_assert_uint_gt(opened, MOMENTS / 2);
+}
+END_TEST
+
 START_TEST(a_writer_whose_directory_was_remade_writes_where_it_was)
 {
 	struct tt_ring_writer *writer;
@@ -323,6 +374,7 @@ int main(void)
 		a_name_of_the_year_2554_is_the_last,
 		timed_rolls_bear_a_clock_that_is_set,
 		a_second_writer_is_told_who_writes,
+		a_writer_waits_for_one_that_is_leaving,
 		a_writer_whose_directory_was_remade_writes_where_it_was,
 	};
 	SRunner *runner;
