@@ -20,6 +20,7 @@
 #include "base/failpoint.h"
 
 #define CREATE_TRIES 10 /* against others who make the same archive */
+#define MOVED_TRIES 8	/* against merges of what is being archived */
 
 struct run {
 	const char *path;
@@ -248,19 +249,51 @@ static int try_run(struct run *run, struct tt_archive_result *out, bool *applied
 
 static int run_all(const char *path, const struct tt_archive_job *job,
 		   struct tti_sources *sources, struct tt_archive_result *out,
-		   struct tt_error *err)
+		   bool *applied_out, struct tt_error *err)
 {
-	bool applied = false;
 	int rc = -EEXIST;
 
 	for (int tries = 0; rc == -EEXIST && tries < CREATE_TRIES; tries++) {
 		struct run run = { .path = path, .job = job, .sources = sources };
 
-		rc = try_run(&run, out, &applied, err);
+		rc = try_run(&run, out, applied_out, err);
 		run_close(&run);
 	}
-	if (rc < 0 || !job->delete_archived)
-		return rc;
+	return rc;
+}
+
+static bool has_ring(const struct tti_sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++)
+		if (sources->items[i]->in_ring)
+			return true;
+	return false;
+}
+
+/* Sealed files of a ring change only when they are merged, pruned or recovered: a new list
+ * has what they became.  A file that a feed appends to would change again. */
+static int find_and_run(const char *path, const struct tt_archive_job *job,
+			struct tti_sources *sources, struct tt_archive_result *out,
+			bool *applied_out, struct tt_error *err)
+{
+	struct tt_archive_job again = *job;
+	int rc;
+
+	for (int tries = 1;; tries++) {
+		rc = tti_sources_find(sources, &again, err);
+		if (rc == TT_OK)
+			rc = run_all(path, &again, sources, out, applied_out, err);
+		if (rc != TT_E_CHANGED || tries == MOVED_TRIES || !has_ring(sources))
+			return rc;
+		tti_sources_fini(sources);
+		again.seal = false; /* was asked for once */
+	}
+}
+
+static int delete_archived(const char *path, const struct tt_archive_job *job,
+			   struct tti_sources *sources, bool applied, uint64_t rows,
+			   struct tt_error *err)
+{
 	if (!applied) {
 		if (job->warn)
 			job->warn(job->ctx,
@@ -269,7 +302,7 @@ static int run_all(const char *path, const struct tt_archive_job *job,
 		return TT_OK;
 	}
 	/* nothing archived, no archive: nothing to delete either */
-	return out->rows == 0 && faccessat(AT_FDCWD, path, F_OK, 0) < 0
+	return rows == 0 && faccessat(AT_FDCWD, path, F_OK, 0) < 0
 		       ? TT_OK
 		       : tti_remove_archived(path, job, sources, err);
 }
@@ -281,7 +314,8 @@ int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 	struct tt_archive_job own = TT_ARCHIVE_JOB_INIT;
 	struct tt_archive_result local;
 	int64_t began = tti_clock_monotonic_ns();
-	struct tti_sources sources;
+	struct tti_sources sources = { 0 };
+	bool applied = false;
 	int rc;
 
 	if (job->struct_size > sizeof(own))
@@ -290,9 +324,9 @@ int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 	memcpy(&own, job, job->struct_size);
 	out = out ? out : &local;
 	*out = (struct tt_archive_result){ .io = own.io };
-	rc = tti_sources_find(&sources, &own, err);
-	if (rc == TT_OK)
-		rc = run_all(path, &own, &sources, out, err);
+	rc = find_and_run(path, &own, &sources, out, &applied, err);
+	if (rc == TT_OK && own.delete_archived)
+		rc = delete_archived(path, &own, &sources, applied, out->rows, err);
 	tti_sources_fini(&sources);
 	out->seconds = (double)(tti_clock_monotonic_ns() - began) / 1e9;
 	return rc;

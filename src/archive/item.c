@@ -28,6 +28,11 @@ static int changed(const struct tti_item *item, const char *what, struct tt_erro
 		item->path, what);
 }
 
+static int removed(const struct tti_item *item, struct tt_error *err)
+{
+	return changed(item, "the file was removed", err);
+}
+
 static int open_handle(struct tti_item *item, struct tt_error *err)
 {
 	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
@@ -48,7 +53,7 @@ int tti_item_open(struct tti_item *item, struct tt_error *err)
 	if (item->fd < 0) {
 		rc = item->fd;
 		item->fd = -1;
-		return rc == -ENOENT ? changed(item, "the file was removed", err) : rc;
+		return rc == -ENOENT ? removed(item, err) : rc;
 	}
 	if (fstat(item->fd, &now) < 0)
 		rc = tti_fail_sys(err, -errno, item->path, "fstat");
@@ -56,6 +61,8 @@ int tti_item_open(struct tti_item *item, struct tt_error *err)
 		rc = changed(item, "the file was replaced", err);
 	else
 		rc = item->fortran_order ? open_handle(item, err) : TT_OK;
+	if (rc == -ENOENT)
+		rc = removed(item, err);
 	if (rc < 0)
 		tti_item_close(item);
 	return rc;
@@ -95,7 +102,7 @@ static int words_unchanged(const struct tti_item *item, bool was_cut,
 	opts.by_pread = true;
 	rc = tt_file_open(&file, item->path, &opts, err);
 	if (rc < 0)
-		return rc;
+		return rc == -ENOENT ? removed(item, err) : rc;
 	rc = tt_file_info(file, &info, err);
 	if (rc == TT_OK && (info.start != item->path_start || info.end != item->path_end))
 		rc = changed(item, "rows were appended or removed", err);
@@ -115,7 +122,7 @@ int tti_item_unchanged(const struct tti_item *item, struct tt_error *err)
 	bool was_cut;
 
 	if (stat(item->path, &now) < 0)
-		return errno == ENOENT ? changed(item, "the file was removed", err)
+		return errno == ENOENT ? removed(item, err)
 				       : tti_fail_sys(err, -errno, item->path, "stat");
 	if (!same_inode(&now, then))
 		return changed(item, "the file was replaced", err);

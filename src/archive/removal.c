@@ -118,7 +118,10 @@ static int remove_items(const struct removing *r, struct tti_item **items, size_
 
 	for (size_t i = 0; rc == TT_OK && safe && i < count; i++)
 		rc = is_safe(r, items[i], &safe, err);
-	return rc == TT_OK && safe ? remove_file(items[0], err) : rc;
+	if (rc == TT_OK && safe)
+		rc = remove_file(items[0], err);
+	/* merged or pruned since: the next run has what it became */
+	return rc == TT_E_CHANGED || rc == -ENOENT ? TT_OK : rc;
 }
 
 static int remove_all(const struct removing *r, struct tti_sources *sources,

@@ -124,7 +124,7 @@ exits 1 "archive into a text" "$ticktail" archive f.npy -o t.h5
 is "leaves it alone" "$(cat t.h5)" text
 exits 1 "a SRC that is not there" "$ticktail" archive none.npy -o n.h5
 [ -e n.h5 ] && not_ok "makes nothing" || ok "makes nothing"
-# files that a merge takes away meanwhile: each row gets in once, and words say what to do
+# files that a merge takes away meanwhile: each row gets in once
 "$ticktail" create busy --dtype i8 --capacity 8 --exact --rolling --keep 2
 (
 	for i in $(seq 0 19); do
@@ -138,7 +138,7 @@ while [ ! -e busy.done ]; do
 	"$ticktail" archive busy -o busy.h5 --dataset all -q 2>>words
 done
 wait
-is "what a merge took away is looked for again" "$(grep -vc 'run it again' words)" 0
+is "what a merge took away is looked for again" "$(cat words)" ""
 exits 0 "then all is archived" "$ticktail" archive busy -o busy.h5 --dataset all --seal
 is "... each row once" "$("$ticktail" read busy.h5 all | tail -n +2 | sort -n | cksum)" \
 	"$(seq 0 999 | cksum)"
