@@ -24,6 +24,13 @@ static struct tt_dtype *dtype_new(void)
 	return dtype;
 }
 
+/* Such that the files of the queue and the next fit. */
+static void limit(struct tt_ring_opts *opts)
+{
+	if (rec->limited)
+		opts->max_bytes = (opts->keep + 3) * 16384;
+}
+
 static void create(const char *dir)
 {
 	static const int64_t policies[] = { TT_SYNC_EACH, TT_SYNC_EACH, 1,
@@ -39,8 +46,7 @@ static void create(const char *dir)
 	opts.sync_ms = rec->sync_ms = policies[power_random(5)];
 	rec->proves = rec->sync_ms != TT_SYNC_NONE;
 	rec->limited = power_random(4) == 0;
-	if (rec->limited)
-		opts.max_bytes = (opts.keep + 3) * 16384;
+	limit(&opts);
 	GOOD(tt_ring_create(dir, dtype, &opts, &power_err));
 	rec->made = true;
 	tt_dtype_unref(dtype);
@@ -250,6 +256,7 @@ static void reopen(void)
 		opts = info.opts;
 		tt_ring_info_free(&info);
 		opts.keep += power_random(3);
+		limit(&opts);
 		GOOD(tt_ring_set("r", &opts, &power_err));
 	}
 	if (power_random(3) == 0)
@@ -515,7 +522,9 @@ static void check(void)
 	tt_ring_writer_close(writer);
 	power_step = "all after it";
 	known_rows = rows + 10;
-	NEED(read_all("r", rec->proves ? rows + 10 : then.synced) == rows + 10);
+	rows = read_all("r", rec->proves ? known_rows : then.synced);
+	/* unproven rows behind a damaged file were not met before it was passed over */
+	NEED(rec->proves ? rows == known_rows : rows >= known_rows);
 	known_rows = 0;
 	check_verified("r");
 	open_writer();
