@@ -35,6 +35,7 @@ libttlive_la_SOURCES += \
 	src/live/words.h
 libttlive_la_SOURCES += \
 	src/live/ring.h \
+	src/live/ring_append.c \
 	src/live/ring_backup.c \
 	src/live/ring_counters.c src/live/ring_counters.h \
 	src/live/ring_create.c \

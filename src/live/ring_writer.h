@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of a ring, shared by opening (ring_open.c), appending (ring_writer.c), rolling
- * (ring_roll.c), what goes to disk (ring_upkeep.c) and what the two threads do for it
- * (ring_duty.c).
+/* The writer of a ring, shared by opening (ring_open.c), appending (ring_append.c), what else
+ * its owner asks (ring_writer.c), rolling (ring_roll.c), what goes to disk (ring_upkeep.c) and
+ * what the two threads do for it (ring_duty.c).
  *
  * Who touches what:
  *   the owner   the thread that appends, in a turn; or the helper, while it has claimed the
@@ -110,6 +110,32 @@ static inline struct tti_counters *tti_writer_counters(
 	return tti_ring_counters(&writer->ring);
 }
 
+static inline struct tti_live *tti_writer_live(const struct tt_ring_writer *writer)
+{
+	return &tti_writer_file(writer)->live;
+}
+
+/* Rows that a reserve waits to publish. */
+static inline uint64_t tti_writer_promised(const struct tt_ring_writer *writer)
+{
+	return tti_turn(&writer->duty) / TTI_TURN_ROW;
+}
+
+/* A seal request that was not looked at yet. */
+static inline bool tti_writer_is_asked(const struct tt_ring_writer *writer)
+{
+	return tti_request_peek(tti_ring_words(&writer->ring)) !=
+	       atomic_load_explicit(&writer->served, memory_order_relaxed);
+}
+
+static inline bool tti_writer_is_roll_due(const struct tt_ring_writer *writer)
+{
+	int64_t due = atomic_load_explicit(&writer->roll_due_ns, memory_order_relaxed);
+
+	return due != INT64_MAX && tti_writer_live(writer)->end > 0 &&
+	       writer->coarse_ns() >= due;
+}
+
 /* The owner, before it publishes: rows of an append that has (or will have) another row that
  * counts for it.  So an append of one row, the quickest, has nothing to count. */
 static inline void tti_writer_batched(struct tt_ring_writer *writer, uint64_t rows)
@@ -147,6 +173,12 @@ static inline void tti_next_free(struct tt_ring_writer *writer)
 {
 	atomic_store_explicit(&writer->next_state, TTI_NEXT_NONE, memory_order_release);
 }
+
+/* ---- appending (ring_append.c); the owner, in its turn ---- */
+
+/* Returns the flags that were raised; the writer is ours.  Who sees TTI_ATTEND_ASLEEP wakes the
+ * pulse when the rows are published. */
+uint32_t tti_writer_attend(struct tt_ring_writer *writer);
 
 /* ---- rolling (ring_roll.c); the owner ---- */
 
