@@ -40,7 +40,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_counters.c src/live/ring_counters.h \
 	src/live/ring_create.c \
 	src/live/ring_unproven.c src/live/ring_cut.c src/live/ring_cut.h \
-	src/live/ring_reboot.c \
+	src/live/ring_reboot.c src/live/ring_reboot_next.c \
 	src/live/ring_dir.c \
 	src/live/ring_duty.c \
 	src/live/ring_entry.c \
@@ -68,6 +68,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_seal.c \
 	src/live/ring_seek.c \
 	src/live/ring_settings.c \
+	src/live/ring_settle.c \
 	src/live/ring_status.c src/live/ring_status.h \
 	src/live/ring_status_files.c \
 	src/live/ring_status_readers.c \

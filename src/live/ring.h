@@ -235,6 +235,8 @@ void tti_ring_settings_to(struct tt_ring_opts *out, const struct tti_settings *s
 /* Store as the other copy, with the next sequence, synced. */
 int tti_ring_store_settings(struct tti_ring *ring, struct tti_settings *settings,
 			    struct tt_error *err);
+/* The whole file, entries and marks too. */
+int tti_ring_sync_settings(const struct tti_ring *ring, struct tt_error *err);
 
 /* ---- for tests ---- */
 

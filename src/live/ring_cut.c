@@ -88,6 +88,19 @@ void tti_ring_limit_file(const struct tti_ring *ring, uint64_t name, bool merged
 	live->end = tti_min_u64(live->end, live->shown);
 }
 
+int tti_ring_open_raw(const struct tti_ring *ring, uint64_t name, struct tti_live *live,
+		      struct tt_error *err)
+{
+	int rc = tti_ring_open_file(ring, name, false, false, true, live, err);
+
+	live->shown = UINT64_MAX;
+	if (rc == TT_OK)
+		rc = tti_live_look(live, err);
+	if (rc < 0)
+		tti_live_close(live);
+	return rc;
+}
+
 /* The file whose rows were (or will be) cut last before `name`, when nothing else is known of
  * name: it was made after that file, and lost with the power.  0: none. */
 static uint64_t cut_before(const struct tti_ring *ring, uint64_t name)

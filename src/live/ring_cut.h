@@ -14,6 +14,10 @@
 void tti_ring_limit_file(const struct tti_ring *ring, uint64_t name, bool merged,
 			 struct tti_live *live);
 
+/* For the writer, to read: a file's end as its tail has it, without that limit. */
+int tti_ring_open_raw(const struct tti_ring *ring, uint64_t name, struct tti_live *live,
+		      struct tt_error *err);
+
 /* An error of opening a file that means no more than that it has no rows: npyt has named it
  * and is making it, or it came after the last sync before a power loss. */
 bool tti_ring_is_unsure(const struct tti_ring *ring, const struct tti_ring_item *item,

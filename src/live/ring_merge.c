@@ -210,10 +210,7 @@ static int enter_parts(struct merge *merge, const struct group *group,
 		tti_entry_merged_store(entry, group->parts[0].name);
 		first_row += part->end;
 	}
-	if (fdatasync(merge->ring.set_fd) < 0)
-		return tti_fail_sys(err, -errno, merge->ring.path,
-				    "fdatasync of " TTI_SETTINGS_NAME);
-	return TT_OK;
+	return tti_ring_sync_settings(&merge->ring, err);
 }
 
 static int join(struct merge *merge, const struct group *group, struct tt_error *err)

@@ -137,10 +137,7 @@ static int note_loss(struct tti_ring_recovery *rec, const struct tti_ring_item *
 			tti_field_store(&entry->cut_at,
 					salvage->end > from ? salvage->end - from : 0);
 	}
-	if (fdatasync(rec->ring->set_fd) < 0)
-		return tti_fail_sys(err, -errno, rec->dir,
-				    "fdatasync of " TTI_SETTINGS_NAME);
-	return TT_OK;
+	return tti_ring_sync_settings(rec->ring, err);
 }
 
 static int replace(struct tti_ring_recovery *rec, const struct tti_ring_item *item,
@@ -418,10 +415,7 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 		now = rec->report->item_count;
 	}
 	TTI_FAILPOINT("recover.entries");
-	if (rc == TT_OK && fdatasync(rec->ring->set_fd) < 0)
-		rc = tti_fail_sys(err, -errno, rec->dir,
-				  "fdatasync of " TTI_SETTINGS_NAME);
-	return rc;
+	return rc < 0 ? rc : tti_ring_sync_settings(rec->ring, err);
 }
 
 static int run(struct tti_ring_recovery *rec, struct tt_error *err)

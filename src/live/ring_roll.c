@@ -218,10 +218,7 @@ static int seal(struct roll *roll, struct tt_error *err)
 		return rc;
 	tti_field_store(&roll->from->entry->rows, roll->from->live.end);
 	TTI_FAILPOINT("ring.roll.sealed");
-	if (roll->syncs && fdatasync(writer->ring.set_fd) < 0)
-		return tti_fail_sys(err, -errno, writer->ring.path,
-				    "fdatasync of " TTI_SETTINGS_NAME);
-	return TT_OK;
+	return roll->syncs ? tti_ring_sync_settings(&writer->ring, err) : TT_OK;
 }
 
 /* The finished file is upkeep's from here on. */

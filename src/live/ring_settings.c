@@ -73,6 +73,14 @@ int tti_ring_store_settings(struct tti_ring *ring, struct tti_settings *settings
 	return TT_OK;
 }
 
+int tti_ring_sync_settings(const struct tti_ring *ring, struct tt_error *err)
+{
+	return fdatasync(ring->set_fd) == 0
+		       ? TT_OK
+		       : tti_fail_sys(err, -errno, ring->path,
+				      "fdatasync of " TTI_SETTINGS_NAME);
+}
+
 static int new_id(struct tti_settings *settings)
 {
 	settings->created_ns = tti_clock_realtime_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of a ring, shared by opening (ring_open.c), appending (ring_append.c), what else
+/* The writer of a ring, shared by opening (ring_open.c, ring_settle.c), appending (ring_append.c), what else
  * its owner asks (ring_writer.c), rolling (ring_roll.c), what goes to disk (ring_upkeep.c) and
  * what the two threads do for it (ring_duty.c).
  *
@@ -48,7 +48,7 @@ struct tt_ring_writer {
 	int64_t last_sync_ns;	    /* without helper */
 	int64_t (*clock_ns)(void);  /* names and days of files */
 	int64_t (*coarse_ns)(void); /* timed sync and roll */
-	bool judged;		    /* the mark was looked at (ring_reboot.c) */
+	bool judged;		    /* the mark was looked at (ring_settle.c) */
 	bool rebooted;		    /* it was of another boot: what follows it was cut */
 	bool recovers;		    /* only to be recovered: no row will be appended */
 	bool cut_unproven;	    /* also what no mark speaks of */
@@ -214,7 +214,9 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 
 /* Start a new file, whatever the newest holds. */
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err);
-/* After a power loss (ring_reboot.c), in this order around the repair of the manifest: cut what
+/* Finish what a dead writer left half done; TT_OK: the newest file is open (ring_settle.c). */
+int tti_writer_settle(struct tt_ring_writer *writer, struct tt_error *err);
+/* After a power loss (ring_reboot.c, ring_reboot_next.c), in this order around the repair of the manifest: cut what
  * no mark covers; go on in a new file; lower the ends of what was cut. */
 int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err);
