@@ -201,14 +201,17 @@ int tt_staged_set(struct tt_staged *array, const struct tt_index *index,
 
 /* ---- resize, append, load ---- */
 
-/* A view narrower than a chunk along an axis that grows: there is nowhere to write what
- * it gains, so it is copied to a slab of whole chunks first. */
-static bool too_narrow(const struct tt_staged *array, const struct tti_entry *entry,
+/* A slab that has no memory for what its chunks gain along an axis that grows: there is nowhere
+ * to write it, so it is copied to one that has first.  Along axis 0 a view of the caller's
+ * memory is not: its last chunk will leave it. */
+static bool too_narrow(const struct tt_staged *array, const struct tti_slab *slab,
 		       const uint64_t *shape)
 {
-	for (uint32_t i = 1; i < array->rank; i++)
+	for (uint32_t i = slab->packing.rows > 0 ? 0 : 1; i < array->rank; i++)
 		if (shape[i] > array->shape[i] &&
-		    entry->slab->nd.shape[i] < array->chunk[i])
+		    tti_slab_box(slab, i, array->chunk[i]) <
+			    (slab->borrowed ? array->chunk[i]
+					    : tti_min_u64(array->chunk[i], shape[i])))
 			return true;
 	return false;
 }
@@ -220,8 +223,8 @@ static int widen_all(struct tt_staged *array, const uint64_t *shape, struct tt_e
 	for (size_t i = array->bases + 1; rc == TT_OK && i < array->entries.count; i++) {
 		struct tti_entry *entry = tti_entry_at(array, i);
 
-		if (entry->slab && too_narrow(array, entry, shape))
-			rc = tti_slab_replace(array, i, err);
+		if (entry->slab && too_narrow(array, entry->slab, shape))
+			rc = tti_slab_replace(array, i, shape, err);
 	}
 	return rc;
 }
@@ -306,19 +309,18 @@ static int report(struct tt_staged *array, const struct tti_piece *piece,
 	struct tti_geometry geometry = tti_geometry_of(array);
 	uint64_t start[TT_MAX_RANK], count[TT_MAX_RANK], from[TT_MAX_RANK] = { 0 };
 	uint64_t chunk = piece->chunk;
-	struct tt_nd data = tti_entry_at(array, piece->slab)->slab->nd;
+	struct tt_nd data;
 	struct tt_staged_change change = { start, count, piece->slab, from, NULL };
 
 	from[0] = piece->offset;
 	tti_chunk_size(&geometry, chunk, count);
-	memcpy(data.shape, count, array->rank * sizeof(*count));
 	for (uint32_t axis = array->rank; axis-- > 0;) {
 		start[axis] = chunk % array->grid_shape[axis] * array->chunk[axis];
 		chunk /= array->grid_shape[axis];
 	}
 	if (tti_is_staged(array, piece->slab)) {
-		data.data = (unsigned char *)data.data +
-			    (int64_t)piece->offset * data.strides[0];
+		data = tti_slab_chunk(tti_entry_at(array, piece->slab)->slab,
+				      piece->offset, count);
 		change.data = &data;
 	}
 	return fn(ctx, &change);

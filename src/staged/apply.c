@@ -23,13 +23,19 @@ static bool has_edges(const struct tt_staged_plan *plan, const struct tt_staged 
 static int push_new(const struct tt_staged_plan *plan, struct tt_staged *array,
 		    uint64_t rows, struct tt_error *err)
 {
-	struct tt_nd like = { .element = array->element, .rank = plan->rank };
+	struct tti_slab_form form = { .element = array->element,
+				      .rank = plan->rank,
+				      .rows = rows,
+				      .chunk = plan->chunk,
+				      .zeroed = has_edges(plan, array) };
 	tti_auto_slab *slab = NULL;
 	int rc;
 
-	memcpy(like.shape, plan->chunk, sizeof(like.shape));
-	like.shape[0] = rows;
-	rc = tti_slab_new(&slab, &like, has_edges(plan, array), err);
+	/* what a chunk can have of the array before and after */
+	for (uint32_t i = 0; i < plan->rank; i++)
+		form.box[i] = tti_min_u64(plan->chunk[i],
+					  tti_max_u64(array->shape[i], plan->shape[i]));
+	rc = tti_slab_new(&slab, &form, err);
 	return rc < 0 ? rc : tti_array_push(array, &slab, err);
 }
 
@@ -68,32 +74,31 @@ static void drop_from(struct tt_staged *array, uint64_t first)
 
 /* The memory of one side of a group, cut to the rows that count; data NULL: a base slab
  * that has to be read. */
-static struct tt_nd side(struct tt_staged *array, uint64_t slab,
-			 const struct tt_nd *outside)
+static struct tti_side side(struct tt_staged *array, uint64_t slab,
+			    const struct tt_nd *outside)
 {
-	struct tt_nd nd;
+	const struct tti_entry *entry;
 
 	if (slab == TT_PLAN_OUTSIDE)
-		return *outside;
-	nd = tti_entry_at(array, slab)->slab->nd;
-	nd.shape[0] = tti_entry_at(array, slab)->rows;
-	return nd;
+		return tti_side_of(outside);
+	entry = tti_entry_at(array, slab);
+	return tti_slab_side(entry->slab, entry->rows);
 }
 
 static int run_group(const struct tt_staged_plan *plan, const struct tti_group *group,
 		     struct tt_staged *array, const struct tt_nd *outside,
 		     struct tt_error *err)
 {
-	struct tt_nd from = side(array, group->from, outside);
-	struct tt_nd to = side(array, group->to, outside);
-	const uint64_t *rows =
-		(const uint64_t *)plan->rows.items + group->first * 5 * plan->rank;
+	struct tti_side from = side(array, group->from, outside);
+	struct tti_side to = side(array, group->to, outside);
+	struct tti_rows rows = { (const uint64_t *)plan->rows.items +
+					 group->first * 5 * plan->rank,
+				 group->count };
 
-	if (!from.data)
-		return tti_transfer_read(&to,
-					 &tti_entry_at(array, group->from)->slab->base,
-					 rows, group->count, err);
-	tti_transfer(&to, &from, rows, group->count);
+	if (!from.nd->data)
+		return tti_transfer_read(
+			&to, &tti_entry_at(array, group->from)->slab->base, rows, err);
+	tti_transfer(&to, &from, rows);
 	return TT_OK;
 }
 

@@ -142,68 +142,120 @@ static bool whole_chunks(uint64_t n, uint64_t chunk, uint64_t *out)
 	return rest == 0 || !tti_add_overflow(n, chunk - rest, out);
 }
 
-/* Copy the chunks that are in use; their padding, and chunks that no one uses, may be most of a
- * slab. */
-static void copy_used(const struct tt_staged *array, uint64_t slab, struct tt_nd to,
-		      struct tt_nd from)
+/* Copy the chunks that are in use; those that no one uses may be most of a slab. */
+static void copy_used(const struct tt_staged *array, uint64_t slab, struct tti_slab *copy)
 {
+	const struct tti_slab *old = tti_entry_at(array, slab)->slab;
 	struct tti_geometry geometry = tti_geometry_of(array);
-	char *to_start = to.data, *from_start = from.data;
+	uint64_t extent[TT_MAX_RANK];
+	struct tt_nd to, from;
 
 	for (uint64_t i = 0; i < array->grid->chunks; i++) {
-		int64_t offset = (int64_t)array->grid->offset[i];
+		uint64_t offset = array->grid->offset[i];
 
 		if (array->grid->slab[i] != slab)
 			continue;
-		tti_chunk_size(&geometry, i, to.shape);
-		memcpy(from.shape, to.shape, sizeof(from.shape));
-		to.data = to_start + offset * to.strides[0];
-		from.data = from_start + offset * from.strides[0];
+		tti_chunk_size(&geometry, i, extent);
+		to = tti_slab_chunk(copy, offset, extent);
+		from = tti_slab_chunk(old, offset, extent);
 		tti_cast(&to, &from);
 	}
 }
 
+static void copy_chunks(const struct tt_staged *array, const struct tti_entry *entry,
+			struct tti_slab *copy)
+{
+	uint64_t step = array->chunk[0], extent[TT_MAX_RANK];
+	struct tt_nd to, from;
+
+	for (uint32_t i = 0; i < array->rank; i++)
+		extent[i] = tti_min_u64(tti_slab_box(entry->slab, i, array->chunk[i]),
+					tti_slab_box(copy, i, array->chunk[i]));
+	for (uint64_t offset = 0; offset < entry->rows; offset += step) {
+		extent[0] = tti_min_u64(extent[0], entry->rows - offset);
+		to = tti_slab_chunk(copy, offset, extent);
+		from = tti_slab_chunk(entry->slab, offset, extent);
+		tti_cast(&to, &from);
+	}
+}
+
+/* Copy all that counts of a slab. */
+static void copy_all(const struct tt_staged *array, const struct tti_entry *entry,
+		     struct tti_slab *copy)
+{
+	const struct tti_packing *a = &copy->packing, *b = &entry->slab->packing;
+	struct tt_nd to = copy->nd, from = entry->slab->nd;
+
+	if (a->rows == 0 && b->rows == 0) {
+		from.shape[0] = entry->rows;
+		memcpy(to.shape, from.shape, sizeof(to.shape));
+		tti_cast(&to, &from);
+	} else if (a->rows == b->rows && tt_element_equal(to.element, from.element) &&
+		   memcmp(to.strides, from.strides, sizeof(to.strides)) == 0 &&
+		   a->step == b->step) {
+		memcpy(to.data, from.data, entry->rows / a->rows * (uint64_t)a->step);
+	} else {
+		copy_chunks(array, entry, copy);
+	}
+}
+
 /* Whether looking for what is in use costs less than copying all. */
-static bool is_mostly_unused(const struct tt_staged *array, const struct tt_nd *nd)
+static bool is_mostly_unused(const struct tt_staged *array,
+			     const struct tti_slab_form *form)
 {
 	enum { A_LOOK = 64 }; /* bytes that are copied in the time of one */
 	uint64_t bytes;
 
-	return tti_shape_bytes(nd->rank, nd->shape, nd->element.bytes, &bytes, NULL) <
+	return tti_shape_bytes(form->rank, form->box, form->element.bytes, &bytes, NULL) <
 		       0 ||
+	       tti_mul_overflow(bytes, form->rows / form->chunk[0], &bytes) ||
 	       bytes / A_LOOK > array->grid->chunks;
 }
 
-int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err)
+/* Room for what the slab has and for what an array of shape can have of its chunks; where
+ * that is more, for as much again, so that growing by and by copies each place once or
+ * twice. */
+static uint64_t choose_box(const struct tti_slab *slab, uint32_t axis, uint64_t chunk,
+			   uint64_t shape)
+{
+	uint64_t have = tti_slab_box(slab, axis, chunk);
+	uint64_t want = tti_min_u64(chunk, shape);
+
+	return want <= have ? have : tti_min_u64(chunk, tti_max_u64(want, 2 * have));
+}
+
+int tti_slab_replace(struct tt_staged *array, uint64_t slab, const uint64_t *shape,
+		     struct tt_error *err)
 {
 	struct tti_entry *entry = tti_entry_at(array, slab);
-	struct tt_nd from = entry->slab->nd, to = from;
+	struct tti_slab_form form = { .element = array->element,
+				      .rank = array->rank,
+				      .chunk = array->chunk };
 	struct tti_slab *copy;
-	bool counts = true, used_only;
+	bool used_only;
 	int rc;
 
-	from.shape[0] = entry->rows;
-	for (uint32_t i = 0; i < array->rank; i++)
-		counts &= whole_chunks(from.shape[i], array->chunk[i], &to.shape[i]);
-	if (!counts)
+	if (!whole_chunks(entry->rows, array->chunk[0], &form.rows))
 		return tti_fail(err, -EOVERFLOW,
 				"a slab of more rows than can be counted");
-	to.element = array->element;
-	used_only = is_mostly_unused(array, &to);
-	rc = tti_slab_new(
-		&copy, &to,
-		used_only || !tti_shape_equal(array->rank, from.shape, to.shape), err);
+	form.zeroed = form.rows != entry->rows;
+	for (uint32_t i = 0; i < array->rank; i++) {
+		form.box[i] = choose_box(entry->slab, i, array->chunk[i], shape[i]);
+		form.zeroed |=
+			form.box[i] > tti_slab_box(entry->slab, i, array->chunk[i]);
+	}
+	used_only = is_mostly_unused(array, &form);
+	form.zeroed |= used_only;
+	rc = tti_slab_new(&copy, &form, err);
 	if (rc < 0)
 		return rc;
-	to = copy->nd;
-	memcpy(to.shape, from.shape, sizeof(to.shape));
 	if (used_only)
-		copy_used(array, slab, to, from);
+		copy_used(array, slab, copy);
 	else
-		tti_cast(&to, &from);
+		copy_all(array, entry, copy);
 	tti_slab_unref(&entry->slab);
 	entry->slab = copy;
-	entry->rows = copy->nd.shape[0];
+	entry->rows = form.rows;
 	return TT_OK;
 }
 
@@ -213,7 +265,7 @@ int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *
 
 	if (tt_element_equal(entry->slab->nd.element, array->element))
 		return TT_OK;
-	return tti_slab_replace(array, slab, err);
+	return tti_slab_replace(array, slab, array->shape, err);
 }
 
 int tti_slab_writable(struct tt_staged *array, uint64_t slab, struct tt_error *err)
@@ -223,5 +275,5 @@ int tti_slab_writable(struct tt_staged *array, uint64_t slab, struct tt_error *e
 	if (tti_slab_is_alone(entry->slab) && entry->slab->writable &&
 	    tt_element_equal(entry->slab->nd.element, array->element))
 		return TT_OK;
-	return tti_slab_replace(array, slab, err);
+	return tti_slab_replace(array, slab, array->shape, err);
 }

@@ -92,9 +92,10 @@ static inline void tti_chunk_size(const struct tti_geometry *geometry, uint64_t 
 
 /* The grid is this array's alone. -ENOMEM. */
 int tti_own_grid(struct tt_staged *array, struct tt_error *err);
-/* Put a copy in its place: this array's own, of its element, of whole chunks.  Only what is in
- * use is certain to be copied. */
-int tti_slab_replace(struct tt_staged *array, uint64_t slab, struct tt_error *err);
+/* Put a copy in its place: this array's own, of its element, of whole chunks, with room for
+ * what of them lies in shape.  Only what is in use is certain to be copied. */
+int tti_slab_replace(struct tt_staged *array, uint64_t slab, const uint64_t *shape,
+		     struct tt_error *err);
 /* The slab has the array's element. */
 int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err);
 /* And is this array's alone and may be written. */

@@ -348,6 +348,7 @@ static void cast_axis(const struct tt_nd *to, const struct tt_nd *from, char *at
 
 static void copy_same(const struct tt_nd *to, const struct tt_nd *from)
 {
+	struct tti_side to_side = tti_side_of(to), from_side = tti_side_of(from);
 	uint64_t row[5 * TT_MAX_RANK];
 
 	for (uint32_t i = 0; i < to->rank; i++) {
@@ -355,7 +356,7 @@ static void copy_same(const struct tt_nd *to, const struct tt_nd *from)
 		row[2 * to->rank + i] = to->shape[i];
 		row[3 * to->rank + i] = row[4 * to->rank + i] = 1;
 	}
-	tti_transfer(to, from, row, 1);
+	tti_transfer(&to_side, &from_side, (struct tti_rows){ row, 1 });
 }
 
 void tti_cast(const struct tt_nd *to, const struct tt_nd *from)

@@ -118,15 +118,17 @@ static int run_groups(const struct tt_staged_plan *plan, struct tt_staged *array
 	int rc = TT_OK;
 
 	for (size_t i = 0; rc == TT_OK && i < plan->groups.count; i++) {
-		const struct tt_nd *from = &tti_entry_at(array, groups[i].from)->slab->nd;
-		const uint64_t *rows = (const uint64_t *)plan->rows.items +
-				       groups[i].first * 5 * plan->rank;
+		const struct tti_entry *entry = tti_entry_at(array, groups[i].from);
+		struct tti_side from = tti_slab_side(entry->slab, entry->rows);
+		struct tti_side into = tti_slab_side(to, to->nd.shape[0]);
+		struct tti_rows rows = { (const uint64_t *)plan->rows.items +
+						 groups[i].first * 5 * plan->rank,
+					 groups[i].count };
 
 		if (to->nd.data)
-			tti_transfer(&to->nd, from, rows, groups[i].count);
+			tti_transfer(&into, &from, rows);
 		else
-			rc = tti_transfer_write(&to->base, from, rows, groups[i].count,
-						err);
+			rc = tti_transfer_write(&to->base, &from, rows, err);
 	}
 	return rc;
 }

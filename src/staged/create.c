@@ -280,7 +280,9 @@ bool tt_staged_slab_shape(const struct tt_staged *array, uint64_t slab, uint64_t
 	entry = tti_entry_at(array, slab);
 	if (!entry->slab)
 		return false;
-	memcpy(shape, entry->slab->nd.shape, array->rank * sizeof(*shape));
+	for (uint32_t i = 0; i < array->rank; i++)
+		shape[i] = entry->slab->packing.rows > 0 ? array->chunk[i]
+							 : entry->slab->nd.shape[i];
 	shape[0] = entry->rows;
 	return true;
 }

@@ -196,15 +196,13 @@ static void refill_box(const struct refill *refill, const struct tt_nd *nd)
 static int refill_change(void *ctx, const struct tt_staged_change *change)
 {
 	struct refill *refill = ctx;
-	struct tt_nd nd = *change->data;
-	const struct tti_slab *slab;
+	struct tt_nd nd;
 	int rc = tti_slab_writable(refill->array, change->slab, refill->err);
 
 	if (rc < 0)
 		return rc;
-	slab = tti_entry_at(refill->array, change->slab)->slab;
-	nd.data = (char *)slab->nd.data + (int64_t)change->from[0] * slab->nd.strides[0];
-	memcpy(nd.strides, slab->nd.strides, sizeof(nd.strides));
+	nd = tti_slab_chunk(tti_entry_at(refill->array, change->slab)->slab,
+			    change->from[0], change->count);
 	refill_box(refill, &nd);
 	return TT_OK;
 }

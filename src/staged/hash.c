@@ -46,11 +46,11 @@ static struct tt_nd piece_view(const struct tt_staged *array,
 			       const struct tti_piece *piece)
 {
 	struct tti_geometry geometry = tti_geometry_of(array);
-	struct tt_nd nd = tti_entry_at(array, piece->slab)->slab->nd;
+	uint64_t extent[TT_MAX_RANK];
 
-	nd.data = (unsigned char *)nd.data + (int64_t)piece->offset * nd.strides[0];
-	tti_chunk_size(&geometry, piece->chunk, nd.shape);
-	return nd;
+	tti_chunk_size(&geometry, piece->chunk, extent);
+	return tti_slab_chunk(tti_entry_at(array, piece->slab)->slab, piece->offset,
+			      extent);
 }
 
 /* The bytes that lie without gaps, and how many axes remain outside them. */

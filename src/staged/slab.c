@@ -61,24 +61,65 @@ static int slab_memory(struct tti_slab *slab, uint64_t bytes, bool zeroed,
 	return TT_OK;
 }
 
-int tti_slab_new(struct tti_slab **out, const struct tt_nd *like, bool zeroed,
+/* Boxes one after the other; whole chunks are their own boxes, and lie as in any array. */
+static void pack(struct tti_slab *slab, const struct tti_slab_form *form)
+{
+	bool whole = tti_shape_equal(form->rank, form->box, form->chunk);
+	uint64_t kept = slab->nd.shape[0];
+
+	slab->nd.shape[0] = form->rows;
+	if (!whole)
+		slab->packing =
+			(struct tti_packing){ form->chunk[0], kept,
+					      (int64_t)kept * slab->nd.strides[0] };
+}
+
+int tti_slab_new(struct tti_slab **out, const struct tti_slab_form *form,
 		 struct tt_error *err)
 {
 	tti_auto_slab *slab = NULL;
-	uint64_t bytes;
-	int rc = tti_shape_bytes(like->rank, like->shape, like->element.bytes, &bytes,
-				 err);
+	uint64_t bytes, all;
+	int rc = tti_shape_bytes(form->rank, form->box, form->element.bytes, &bytes, err);
 
+	if (rc < 0)
+		return rc;
+	if (tti_mul_overflow(bytes, form->rows / form->chunk[0], &all) ||
+	    all > PTRDIFF_MAX)
+		return tti_fail(err, -EOVERFLOW,
+				"a slab of %" PRIu64
+				" rows: more bytes than can be addressed",
+				form->rows);
+	rc = slab_alloc(&slab, TTI_SLAB_STAGED, err);
 	if (rc == TT_OK)
-		rc = slab_alloc(&slab, TTI_SLAB_STAGED, err);
+		rc = tt_nd_c_order(&slab->nd, form->element, form->rank, form->box, NULL);
 	if (rc == TT_OK)
-		rc = tt_nd_c_order(&slab->nd, like->element, like->rank, like->shape,
-				   NULL);
-	if (rc == TT_OK)
-		rc = slab_memory(slab, bytes, zeroed, err);
-	if (rc == TT_OK)
-		*out = tti_steal_ptr(&slab);
-	return rc;
+		rc = slab_memory(slab, all, form->zeroed, err);
+	if (rc < 0)
+		return rc;
+	pack(slab, form);
+	*out = tti_steal_ptr(&slab);
+	return TT_OK;
+}
+
+uint64_t tti_slab_box(const struct tti_slab *slab, uint32_t axis, uint64_t chunk)
+{
+	uint64_t have = axis == 0 && slab->packing.rows > 0 ? slab->packing.kept
+							    : slab->nd.shape[axis];
+
+	return tti_min_u64(have, chunk);
+}
+
+struct tt_nd tti_slab_chunk(const struct tti_slab *slab, uint64_t offset,
+			    const uint64_t *extent)
+{
+	const struct tti_packing *packing = &slab->packing;
+	struct tt_nd nd = slab->nd;
+	int64_t at = packing->rows > 0 ? (int64_t)(offset / packing->rows) * packing->step
+				       : (int64_t)offset * nd.strides[0];
+
+	nd.data = (unsigned char *)nd.data + at;
+	memcpy(nd.shape, extent, nd.rank * sizeof(*extent));
+	return nd;
 }
 
 int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#include "ticktail/staged.h"
+#include "staged/transfer.h"
 
 enum tti_slab_kind { TTI_SLAB_FULL, TTI_SLAB_BASE, TTI_SLAB_STAGED };
 
@@ -17,15 +17,36 @@ struct tti_slab {
 	_Atomic(uint32_t) refs;
 	enum tti_slab_kind kind;
 	bool writable, borrowed; /* memory is the caller's */
-	struct tt_nd nd;	 /* data NULL: a base slab that is not in memory */
-	void *owned;		 /* memory to free */
+	/* data NULL: a base slab that is not in memory */
+	struct tt_nd nd;
+	struct tti_packing packing;
+	void *owned; /* memory to free */
 	struct tt_base_slab base;
 };
 
-/* Memory of its own with the element and shape of like; not zeroed: all of it will be written.
- * -ENOMEM, -EOVERFLOW. */
-int tti_slab_new(struct tti_slab **out, const struct tt_nd *like, bool zeroed,
+/* What a new slab is to be: chunks of size chunk, of each of which no more than the first box
+ * places along each axis will ever be touched. */
+struct tti_slab_form {
+	struct tt_element element;
+	uint32_t rank;
+	uint64_t rows; /* a multiple of chunk[0] */
+	const uint64_t *chunk;
+	uint64_t box[TT_MAX_RANK];
+	bool zeroed; /* else all of the boxes will be written */
+};
+/* Memory of its own, for the boxes only. -ENOMEM, -EOVERFLOW. */
+int tti_slab_new(struct tti_slab **out, const struct tti_slab_form *form,
 		 struct tt_error *err);
+/* What there is memory for of each chunk, along axis. */
+uint64_t tti_slab_box(const struct tti_slab *slab, uint32_t axis, uint64_t chunk);
+/* The first extent[] places of the chunk at row offset. */
+struct tt_nd tti_slab_chunk(const struct tti_slab *slab, uint64_t offset,
+			    const uint64_t *extent);
+/* A slab of which the first rows rows count. */
+static inline struct tti_side tti_slab_side(const struct tti_slab *slab, uint64_t rows)
+{
+	return (struct tti_side){ &slab->nd, rows, slab->packing };
+}
 /* fill repeated through strides of 0. */
 int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,
 		  const uint64_t *shape, const void *fill, struct tt_error *err);

@@ -135,86 +135,110 @@ static void copy_box(struct box *box)
 	}
 }
 
-/* One row as a box; false when nothing of it fits. */
-static inline bool row_box(const struct tt_nd *to, const struct tt_nd *from,
+/* Cut count places along axis 0 to what the side has of them; *offset is where in its memory
+ * the first one is. */
+static inline uint64_t fit_rows(const struct tti_side *side, uint64_t start,
+				uint64_t count, uint64_t stride, int64_t *offset)
+{
+	const struct tti_packing *packing = &side->packing;
+	int64_t step = side->nd->strides[0];
+
+	if (packing->rows == 0) {
+		*offset = (int64_t)start * step;
+		return fit(start, count, stride, side->rows);
+	}
+	if (start >= side->rows)
+		return 0;
+	*offset = (int64_t)(start / packing->rows) * packing->step +
+		  (int64_t)(start % packing->rows) * step;
+	return fit(start % packing->rows, count, stride, packing->kept);
+}
+
+/* One row as a box; false when nothing of it fits.  Axis 0 apart: its rows may be packed. */
+static inline bool row_box(const struct tti_side *to, const struct tti_side *from,
 			   const struct tti_row *row, struct box *box)
 {
-	uint32_t rank = to->rank;
+	const struct tt_nd *a = to->nd, *b = from->nd;
+	int64_t to_offset = 0, from_offset = 0;
 
-	box->rank = rank;
-	box->to = to->data;
-	box->from = from->data;
-	box->run = to->element.bytes;
-	for (uint32_t axis = 0; axis < rank; axis++) {
-		uint64_t n = fit(row->from[axis], row->count[axis],
-				 row->from_stride[axis], from->shape[axis]);
+	box->rank = a->rank;
+	box->run = a->element.bytes;
+	for (uint32_t axis = 0; axis < a->rank; axis++) {
+		uint64_t n = row->count[axis];
 
-		n = fit(row->to[axis], n, row->to_stride[axis], to->shape[axis]);
+		if (axis == 0) {
+			n = fit_rows(from, row->from[0], n, row->from_stride[0],
+				     &from_offset);
+			n = fit_rows(to, row->to[0], n, row->to_stride[0], &to_offset);
+		} else {
+			n = fit(row->from[axis], n, row->from_stride[axis],
+				b->shape[axis]);
+			n = fit(row->to[axis], n, row->to_stride[axis], a->shape[axis]);
+			to_offset += (int64_t)row->to[axis] * a->strides[axis];
+			from_offset += (int64_t)row->from[axis] * b->strides[axis];
+		}
 		if (n == 0)
 			return false;
 		box->count[axis] = n;
-		box->to += (int64_t)row->to[axis] * to->strides[axis];
-		box->from += (int64_t)row->from[axis] * from->strides[axis];
-		box->to_step[axis] = (int64_t)row->to_stride[axis] * to->strides[axis];
-		box->from_step[axis] =
-			(int64_t)row->from_stride[axis] * from->strides[axis];
+		box->to_step[axis] = (int64_t)row->to_stride[axis] * a->strides[axis];
+		box->from_step[axis] = (int64_t)row->from_stride[axis] * b->strides[axis];
 	}
+	box->to = (unsigned char *)a->data + to_offset;
+	box->from = (const unsigned char *)b->data + from_offset;
 	return true;
 }
 
-void tti_transfer(const struct tt_nd *to, const struct tt_nd *from, const uint64_t *rows,
-		  uint64_t count)
+void tti_transfer(const struct tti_side *to, const struct tti_side *from,
+		  struct tti_rows rows)
 {
 	struct box box;
 
-	for (uint64_t i = 0; i < count; i++) {
-		struct tti_row row = tti_row_at(rows, to->rank, i);
+	for (uint64_t i = 0; i < rows.count; i++) {
+		struct tti_row row = tti_row_at(rows.rows, to->nd->rank, i);
 
 		if (row_box(to, from, &row, &box))
 			copy_box(&box);
 	}
 }
 
-/* The part of nd that a row names on its side: start, and strides times stride. */
-static bool window(const struct tt_nd *nd, const uint64_t *start, const uint64_t *stride,
-		   const uint64_t *count, struct tt_nd *out)
+/* The part of a side that a row names: from start, in steps of stride; *count is cut to it. */
+static bool window(const struct tti_side *side, const uint64_t *start,
+		   const uint64_t *stride, uint64_t *count, struct tt_nd *out)
 {
-	unsigned char *data = nd->data;
+	const struct tt_nd *nd = side->nd;
+	int64_t offset = 0;
 
 	*out = *nd;
 	for (uint32_t axis = 0; axis < nd->rank; axis++) {
+		if (axis == 0) {
+			count[0] = fit_rows(side, start[0], count[0], stride[0], &offset);
+		} else {
+			count[axis] = fit(start[axis], count[axis], stride[axis],
+					  nd->shape[axis]);
+			offset += (int64_t)start[axis] * nd->strides[axis];
+		}
 		if (count[axis] == 0)
 			return false;
-		data += (int64_t)start[axis] * nd->strides[axis];
 		out->strides[axis] = (int64_t)stride[axis] * nd->strides[axis];
 		out->shape[axis] = count[axis];
 	}
-	out->data = data;
+	out->data = (unsigned char *)nd->data + offset;
 	return true;
 }
 
-static void clip_row(const struct tti_row *row, uint32_t rank, const uint64_t *from_shape,
-		     const uint64_t *to_shape, uint64_t *count)
-{
-	for (uint32_t axis = 0; axis < rank; axis++) {
-		count[axis] = fit(row->from[axis], row->count[axis],
-				  row->from_stride[axis], from_shape[axis]);
-		count[axis] = fit(row->to[axis], count[axis], row->to_stride[axis],
-				  to_shape[axis]);
-	}
-}
-
-int tti_transfer_read(const struct tt_nd *to, const struct tt_base_slab *from,
-		      const uint64_t *rows, uint64_t n, struct tt_error *err)
+int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from,
+		      struct tti_rows rows, struct tt_error *err)
 {
 	uint64_t count[TT_MAX_RANK];
 	struct tt_nd part;
 	int rc = TT_OK;
 
-	for (uint64_t i = 0; rc == TT_OK && i < n; i++) {
-		struct tti_row row = tti_row_at(rows, to->rank, i);
+	for (uint64_t i = 0; rc == TT_OK && i < rows.count; i++) {
+		struct tti_row row = tti_row_at(rows.rows, from->rank, i);
 
-		clip_row(&row, to->rank, from->shape, to->shape, count);
+		for (uint32_t axis = 0; axis < from->rank; axis++)
+			count[axis] = fit(row.from[axis], row.count[axis],
+					  row.from_stride[axis], from->shape[axis]);
 		if (window(to, row.to, row.to_stride, count, &part))
 			rc = from->read(from->ctx, row.from, count, row.from_stride,
 					&part, err);
@@ -222,17 +246,19 @@ int tti_transfer_read(const struct tt_nd *to, const struct tt_base_slab *from,
 	return rc;
 }
 
-int tti_transfer_write(const struct tt_base_slab *to, const struct tt_nd *from,
-		       const uint64_t *rows, uint64_t n, struct tt_error *err)
+int tti_transfer_write(const struct tt_base_slab *to, const struct tti_side *from,
+		       struct tti_rows rows, struct tt_error *err)
 {
 	uint64_t count[TT_MAX_RANK];
 	struct tt_nd part;
 	int rc = TT_OK;
 
-	for (uint64_t i = 0; rc == TT_OK && i < n; i++) {
-		struct tti_row row = tti_row_at(rows, from->rank, i);
+	for (uint64_t i = 0; rc == TT_OK && i < rows.count; i++) {
+		struct tti_row row = tti_row_at(rows.rows, to->rank, i);
 
-		clip_row(&row, from->rank, from->shape, to->shape, count);
+		for (uint32_t axis = 0; axis < to->rank; axis++)
+			count[axis] = fit(row.to[axis], row.count[axis],
+					  row.to_stride[axis], to->shape[axis]);
 		if (window(from, row.from, row.from_stride, count, &part))
 			rc = to->write(to->ctx, row.to, count, &part, err);
 	}

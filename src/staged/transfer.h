@@ -18,15 +18,37 @@ static inline struct tti_row tti_row_at(const uint64_t *rows, uint32_t rank, uin
 				 row + 3 * (size_t)rank, row + 4 * (size_t)rank };
 }
 
-/* Between two boxes of memory of one element size and one rank; where a row overshoots
- * one of them it is cut to what fits in both.  They may not overlap. */
-void tti_transfer(const struct tt_nd *to, const struct tt_nd *from, const uint64_t *rows,
-		  uint64_t count);
+/* How a stack of chunks lies in memory: a chunk every step bytes, of which only the first
+ * kept of its rows are there.  rows 0: its rows follow each other all through. */
+struct tti_packing {
+	uint64_t rows, kept; /* of a chunk */
+	int64_t step;
+};
+/* One side of a transfer: memory, of which the first rows along axis 0 count. */
+struct tti_side {
+	const struct tt_nd *nd;
+	uint64_t rows;
+	struct tti_packing packing;
+};
+static inline struct tti_side tti_side_of(const struct tt_nd *nd)
+{
+	return (struct tti_side){ nd, nd->rank > 0 ? nd->shape[0] : 1, { 0, 0, 0 } };
+}
+
+struct tti_rows {
+	const uint64_t *rows;
+	uint64_t count;
+};
+
+/* Between memory of one element size and one rank; where a row overshoots a side, or a chunk
+ * that is packed, it is cut to what fits in both.  They may not overlap. */
+void tti_transfer(const struct tti_side *to, const struct tti_side *from,
+		  struct tti_rows rows);
 /* From a base slab that is not in memory. */
-int tti_transfer_read(const struct tt_nd *to, const struct tt_base_slab *from,
-		      const uint64_t *rows, uint64_t count, struct tt_error *err);
+int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from,
+		      struct tti_rows rows, struct tt_error *err);
 /* Into one; strides of 1. */
-int tti_transfer_write(const struct tt_base_slab *to, const struct tt_nd *from,
-		       const uint64_t *rows, uint64_t count, struct tt_error *err);
+int tti_transfer_write(const struct tt_base_slab *to, const struct tti_side *from,
+		       struct tti_rows rows, struct tt_error *err);
 
 #endif
