@@ -29,6 +29,7 @@ libttarchive_la_SOURCES += \
 	src/archive/h5put.c src/archive/h5put.h \
 	src/archive/hashes.c src/archive/hashes.h \
 	src/archive/history.c src/archive/history.h \
+	src/archive/history_missing.c \
 	src/archive/holds.c \
 	src/archive/item.c \
 	src/archive/ledger.c src/archive/ledger.h \
@@ -56,5 +57,6 @@ libttarchive_la_SOURCES += \
 	src/archive/slotdigest.c src/archive/slotdigest.h \
 	src/archive/table.c src/archive/table.h \
 	src/archive/verify.c src/archive/verify.h \
-	src/archive/verify_dataset.c \
+	src/archive/verify_dataset.c src/archive/verify_dataset.h \
+	src/archive/verify_slots.c \
 	src/archive/versions.c

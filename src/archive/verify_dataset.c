@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verifying the chunks of one dataset: raw_data and hash_table by themselves, the mappings of
- * every version against both, and the digest of every slot.
+/* Verifying one dataset: raw_data and hash_table by themselves, and the mappings of every
+ * version against both; then its slots (verify_slots.c).
  *
- * Invariant: a slot is hashed once, however many versions share it; damage to it is told with
- * the first version that uses it. */
+ * Invariant: objects that several versions share are looked at once, and what is damaged is
+ * told without ending the look at the rest. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,56 +12,12 @@
 #include "archive/dataset.h"
 #include "archive/h5.h"
 #include "archive/h5attr.h"
-#include "archive/slotdigest.h"
-#include "archive/table.h"
-#include "archive/verify.h"
+#include "archive/verify_dataset.h"
 #include "base/num.h"
-
-/* What versions and hash_table say about one slot. */
-struct slot {
-	uint64_t version;		/* first that uses it, + 1; 0: none */
-	uint64_t chunk, row, row_count; /* there */
-	uint64_t table_row;		/* + 1; 0: none */
-};
-
-struct subject {
-	struct tti_verify *v;
-	const char *name;
-	char *where;
-	struct tti_raw raw;
-	struct tti_table table;
-	bool table_known, padded;
-	struct slot *slots;
-	uint64_t *extents;	 /* of the chunk in each slot, raw.rank a slot */
-	uint64_t slot_count;	 /* room in both */
-	uint64_t need;		 /* slots that versions use, counted from 0 */
-	struct tti_object *seen; /* objects that several versions share */
-	size_t seen_count;
-	size_t version; /* at hand */
-};
-
-static int no_memory(struct subject *s)
-{
-	return tti_fail(s->v->err, -ENOMEM, "%s: out of memory", s->where);
-}
-
-static struct tti_place place_of_slot(const struct subject *s, uint64_t slot)
-{
-	const struct slot *used = &s->slots[slot];
-	struct tti_place p = { .dataset = s->name, .chunk = -1, .row = -1 };
-
-	if (used->version == 0)
-		return p;
-	p.version = s->v->versions.items[used->version - 1].name;
-	p.chunk = used->chunk;
-	p.row = used->row;
-	p.row_count = used->row_count;
-	return p;
-}
 
 /* ---- raw_data and hash_table by themselves ---- */
 
-static int check_chunks_attribute(struct subject *s)
+static int check_chunks_attribute(struct tti_subject *s)
 {
 	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	int64_t chunks[TT_MAX_RANK];
@@ -85,7 +41,7 @@ static int check_chunks_attribute(struct subject *s)
 	return TT_OK;
 }
 
-static void check_extents(struct subject *s)
+static void check_extents(struct tti_subject *s)
 {
 	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	tti_auto_hid space = H5Dget_space(s->raw.id);
@@ -102,7 +58,7 @@ static void check_extents(struct subject *s)
 		tti_verify_tell(s->v, &place, "raw_data cannot grow");
 }
 
-static void check_table_row(struct subject *s, uint64_t r)
+static void check_table_row(struct tti_subject *s, uint64_t r)
 {
 	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	const struct tti_table_row *row = &s->table.rows[r];
@@ -129,7 +85,7 @@ static void check_table_row(struct subject *s, uint64_t r)
 		s->slots[slot].table_row = r + 1;
 }
 
-static int read_table(struct subject *s)
+static int read_table(struct tti_subject *s)
 {
 	tti_auto_free char *path = tti_path_of_hashes(s->name);
 	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
@@ -137,7 +93,7 @@ static int read_table(struct subject *s)
 	int rc;
 
 	if (!path)
-		return no_memory(s);
+		return tti_subject_no_memory(s);
 	rc = tti_table_read(&s->table, tti_driver_file(s->v->driver), path, s->where,
 			    s->v->err);
 	if (rc < 0 && rc != TT_E_DAMAGED)
@@ -156,9 +112,9 @@ static int read_table(struct subject *s)
 
 /* ---- Versions ---- */
 
-static int grow_slots(struct subject *s, uint64_t count)
+static int grow_slots(struct tti_subject *s, uint64_t count)
 {
-	struct slot *slots;
+	struct tti_subject_slot *slots;
 	uint64_t *extents;
 
 	if (count <= s->slot_count)
@@ -166,23 +122,23 @@ static int grow_slots(struct subject *s, uint64_t count)
 	count = tti_max_u64(count, 2 * s->slot_count);
 	slots = reallocarray(s->slots, count, sizeof(*slots));
 	if (!slots)
-		return no_memory(s);
+		return tti_subject_no_memory(s);
 	s->slots = slots;
 	extents = reallocarray(s->extents, count, s->raw.rank * sizeof(*extents));
 	if (!extents)
-		return no_memory(s);
+		return tti_subject_no_memory(s);
 	s->extents = extents;
 	memset(slots + s->slot_count, 0, (count - s->slot_count) * sizeof(*slots));
 	s->slot_count = count;
 	return TT_OK;
 }
 
-static int use_slot(struct subject *s, const struct tti_grid *grid,
+static int use_slot(struct tti_subject *s, const struct tti_grid *grid,
 		    struct tti_mapped item)
 {
 	uint64_t start[TT_MAX_RANK], extent[TT_MAX_RANK], *known;
 	size_t bytes = grid->rank * sizeof(*known);
-	struct slot *slot;
+	struct tti_subject_slot *slot;
 	int rc = grow_slots(s, item.slot + 1);
 
 	if (rc < 0)
@@ -192,8 +148,8 @@ static int use_slot(struct subject *s, const struct tti_grid *grid,
 	known = &s->extents[item.slot * grid->rank];
 	s->need = tti_max_u64(s->need, item.slot + 1);
 	if (slot->version == 0) {
-		*slot = (struct slot){ s->version + 1, item.chunk, start[0], extent[0],
-				       0 };
+		*slot = (struct tti_subject_slot){ s->version + 1, item.chunk, start[0],
+						   extent[0], 0 };
 		memcpy(known, extent, bytes);
 	} else if (memcmp(known, extent, bytes) != 0) {
 		struct tti_place place = {
@@ -215,7 +171,7 @@ static int use_slot(struct subject *s, const struct tti_grid *grid,
 
 static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 {
-	struct subject *s = ctx;
+	struct tti_subject *s = ctx;
 	struct tti_place place = {
 		s->v->versions.items[s->version].name,
 		s->name,
@@ -228,7 +184,7 @@ static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 }
 
 /* The shape stands in the file twice, which shows when one of them is damaged. */
-static void check_shape(struct subject *s, struct tt_dataset *d)
+static void check_shape(struct tti_subject *s, struct tt_dataset *d)
 {
 	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
 				   0 };
@@ -247,7 +203,7 @@ static void check_shape(struct subject *s, struct tt_dataset *d)
 	}
 }
 
-static int check_mappings(struct subject *s, struct tt_dataset *d)
+static int check_mappings(struct tti_subject *s, struct tt_dataset *d)
 {
 	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
 				   0 };
@@ -266,7 +222,7 @@ static int check_mappings(struct subject *s, struct tt_dataset *d)
 }
 
 /* 1 not seen before, 0 seen or not there. */
-static int is_new_object(struct subject *s, const char *path)
+static int is_new_object(struct tti_subject *s, const char *path)
 {
 	hid_t file = tti_driver_file(s->v->driver);
 	struct tti_object object, *more;
@@ -280,19 +236,19 @@ static int is_new_object(struct subject *s, const char *path)
 			return 0;
 	more = reallocarray(s->seen, s->seen_count + 1, sizeof(*more));
 	if (!more)
-		return no_memory(s);
+		return tti_subject_no_memory(s);
 	s->seen = more;
 	s->seen[s->seen_count++] = object;
 	return 1;
 }
 
-static int check_version(struct subject *s)
+static int check_version(struct tti_subject *s)
 {
 	const char *version = s->v->versions.items[s->version].name;
 	tti_auto_free char *path = tti_path_of_dataset(version, s->name);
 	struct tti_place place = { version, s->name, -1, -1, 0 };
 	struct tt_dataset *d;
-	int rc = path ? is_new_object(s, path) : no_memory(s);
+	int rc = path ? is_new_object(s, path) : tti_subject_no_memory(s);
 
 	if (rc <= 0)
 		return rc;
@@ -307,9 +263,9 @@ static int check_version(struct subject *s)
 	return rc;
 }
 
-/* ---- Slots ---- */
+/* ---- All of it ---- */
 
-static void check_table(struct subject *s)
+static void check_table(struct tti_subject *s)
 {
 	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 
@@ -325,134 +281,9 @@ static void check_table(struct subject *s)
 			s->need, s->table.count);
 }
 
-/* The digest that the table has for a slot, NULL (and told) when there is none to compare. */
-static const struct tti_digest *expected(struct subject *s, uint64_t slot)
-{
-	struct tti_place place = place_of_slot(s, slot);
-	const struct slot *at = &s->slots[slot];
-	const struct tti_table_row *row;
-
-	if (!s->table_known)
-		return NULL;
-	if (at->table_row == 0) {
-		tti_verify_tell(s->v, &place,
-				"hash_table has no row for its slot %" PRIu64, slot);
-		return NULL;
-	}
-	row = &s->table.rows[at->table_row - 1];
-	if ((uint64_t)(row->stop - row->start) != s->extents[slot * s->raw.rank])
-		tti_verify_tell(s->v, &place,
-				"has %" PRIu64 " rows, hash_table says %" PRId64,
-				s->extents[slot * s->raw.rank], row->stop - row->start);
-	if (tti_digest_is_zero(&row->digest)) {
-		tti_verify_tell(s->v, &place,
-				"its digest is not known to hash_table, so it cannot "
-				"be checked");
-		return NULL;
-	}
-	return &row->digest;
-}
-
-static int check_slot(struct subject *s, struct tti_slot_digester *digester,
-		      uint64_t slot)
-{
-	const struct tti_digest *want = expected(s, slot);
-	struct tti_place place = place_of_slot(s, slot);
-	char stored[TTI_DIGEST_TEXT], made[TTI_DIGEST_TEXT];
-	struct tti_digest digest;
-	int rc = tti_slot_digest(digester, slot, &s->extents[slot * s->raw.rank], &digest,
-				 s->v->err);
-
-	if (rc == TT_E_DAMAGED) {
-		tti_verify_tell(s->v, &place, "slot %" PRIu64 ": %s", slot,
-				s->v->err->text);
-		return TT_OK;
-	}
-	/* strings of data_version 1 were hashed by their addresses */
-	if (rc < 0 || !want || (s->raw.vlen_string && s->v->versions.data_version == 1) ||
-	    tti_digest_equal(&digest, want))
-		return rc;
-	tti_digest_print(want, stored);
-	tti_digest_print(&digest, made);
-	tti_verify_tell(
-		s->v, &place,
-		"its bytes have the digest %s, hash_table says %s (slot %" PRIu64 "%s)%s",
-		made, stored, slot,
-		s->slots[slot].version ? "" : ", which no version uses",
-		s->padded
-			? "; versioned_hdf5 may have hashed other padding than it stored"
-			: "");
-	return TT_OK;
-}
-
-/* A slot that no version uses has its length in the table, and on other axes it can only be
- * whole when there are none: such slots of more axes cannot be checked. */
-static bool can_check_unused(struct subject *s, uint64_t slot)
-{
-	const struct slot *at = &s->slots[slot];
-	const struct tti_table_row *row;
-
-	if (at->version != 0 || at->table_row == 0 || s->raw.rank != 1)
-		return false;
-	row = &s->table.rows[at->table_row - 1];
-	s->extents[slot] = row->stop - row->start;
-	return !tti_digest_is_zero(&row->digest);
-}
-
-static int check_slots(struct subject *s)
-{
-	struct tti_slot_digester digester;
-	int rc = tti_slot_digester_init(&digester, s->v->driver, &s->raw, s->v->err);
-
-	for (uint64_t i = 0; i < s->slot_count && rc == TT_OK; i++)
-		if (s->slots[i].version != 0 || can_check_unused(s, i))
-			rc = check_slot(s, &digester, i);
-	tti_slot_digester_fini(&digester);
-	return rc;
-}
-
-static int by_digest(const void *a, const void *b)
-{
-	const struct tti_table_row *const *x = a, *const *y = b;
-	int rc = memcmp(&(*x)->digest, &(*y)->digest, sizeof((*x)->digest));
-
-	return rc ? rc : (*x)->start < (*y)->start ? -1 : (*x)->start > (*y)->start;
-}
-
-/* Two slots in use with one digest: deduplication failed, and delete_versions does too. */
-static int check_duplicates(struct subject *s)
-{
-	tti_auto_free const struct tti_table_row **used =
-		calloc(s->slot_count + 1, sizeof(*used));
-	size_t count = 0;
-
-	if (!used)
-		return no_memory(s);
-	for (uint64_t i = 0; i < s->slot_count; i++) {
-		const struct slot *at = &s->slots[i];
-
-		if (at->version != 0 && at->table_row != 0 &&
-		    !tti_digest_is_zero(&s->table.rows[at->table_row - 1].digest))
-			used[count++] = &s->table.rows[at->table_row - 1];
-	}
-	qsort(used, count, sizeof(*used), by_digest);
-	for (size_t i = 1; i < count; i++) {
-		uint64_t slot = used[i]->start / s->raw.chunk[0];
-		struct tti_place place = place_of_slot(s, slot);
-
-		if (tti_digest_equal(&used[i - 1]->digest, &used[i]->digest))
-			tti_verify_tell(s->v, &place,
-					"slots %" PRIu64 " and %" PRIu64 " are both in "
-					"use and have the same digest",
-					(uint64_t)used[i - 1]->start / s->raw.chunk[0],
-					slot);
-	}
-	return TT_OK;
-}
-
 /* versioned_hdf5 hashes the padding of structs as it lies in its memory, then stores a copy
  * whose padding may differ: of such types a wrong digest need not mean wrong rows. */
-static bool has_padding(struct subject *s)
+static bool has_padding(struct tti_subject *s)
 {
 	struct tti_h5rows rows;
 	bool padded;
@@ -465,7 +296,7 @@ static bool has_padding(struct subject *s)
 	return padded;
 }
 
-static int check_all(struct subject *s)
+static int check_all(struct tti_subject *s)
 {
 	int rc = check_chunks_attribute(s);
 
@@ -483,13 +314,13 @@ static int check_all(struct subject *s)
 	if (rc < 0)
 		return rc;
 	check_table(s);
-	rc = check_duplicates(s);
-	return rc < 0 ? rc : check_slots(s);
+	rc = tti_verify_duplicates(s);
+	return rc < 0 ? rc : tti_verify_slots(s);
 }
 
 int tti_verify_dataset(struct tti_verify *v, const char *name)
 {
-	struct subject s = { .v = v, .name = name };
+	struct tti_subject s = { .v = v, .name = name };
 	tti_auto_free char *path = tti_path_of_raw(name);
 	int rc;
 
