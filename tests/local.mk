@@ -11,6 +11,7 @@ tests_lib_libhelp_la_SOURCES = \
 	tests/lib/mp.c tests/lib/mp.h \
 	tests/lib/sanitizers.h \
 	tests/lib/tmpdir.c tests/lib/tmpdir.h \
+	tests/live/crash_help.c tests/live/crash_help.h tests/live/crash_suite.h \
 	tests/live/file_helpers.c tests/live/file_helpers.h
 
 # the longest first, so that none is left over alone at the end

@@ -3,9 +3,8 @@
  * failpoint of marks; then the machine is off, or not, and the file must hold what was synced.
  *
  * usage: crash_file_mark NAME...   the failpoints; each must be passed */
-#include <sys/mman.h>
-
 #include "age_mark.h"
+#include "crash_suite.h"
 #include "ring_help.h"
 
 #define DAY 86400000
@@ -110,21 +109,10 @@ static void before(int run)
 	ck_assert_int_gt(age_file("f.npy"), 0);
 }
 
-static int run_once(int run, const char *failpoint)
+static int run_at(void *run)
 {
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (failpoint)
-			setenv("TT_FAILPOINT", failpoint, 1);
-		else
-			setenv("TT_FAILPOINT_LOG", "log", 1);
-		runs[run]();
-		_exit(0);
-	}
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	return status;
+	runs[*(const int *)run]();
+	return 0;
 }
 
 /* ---- what must be there ---- */
@@ -178,41 +166,22 @@ static void kill_at(int run, const char *name, unsigned nth)
 {
 	char failpoint[96];
 
+	snprintf(failpoint, sizeof(failpoint), "%s:%u", name, nth);
 	for (int aged = 0; aged < 2; aged++) {
-		int status;
-
-		snprintf(failpoint, sizeof(failpoint), "%s:%u", name, nth);
 		before(run);
-		status = run_once(run, failpoint);
-		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
-			      "%s: not killed: %d", failpoint, status);
+		ck_assert_msg(crash_kill(run_at, &run, name, nth), "%s", failpoint);
 		if (aged)
 			age_file("f.npy");
 		check(run, aged, failpoint);
 	}
 }
 
-static unsigned passages(const char *name)
-{
-	FILE *log = fopen("log", "r");
-	char line[64];
-	unsigned count = 0;
-
-	while (log && fgets(line, sizeof(line), log)) {
-		line[strcspn(line, "\n")] = '\0';
-		count += strcmp(line, name) == 0;
-	}
-	if (log)
-		fclose(log);
-	return count;
-}
-
 START_TEST(killed_anywhere)
 {
 	before(_i);
-	ck_assert_int_eq(run_once(_i, NULL), 0);
+	ck_assert_int_eq(crash_run_logged(run_at, &_i), 0);
 	for (int k = 0; k < wanted_count; k++) {
-		unsigned count = passages(wanted[k]);
+		unsigned count = crash_passages(wanted[k]);
 
 		for (unsigned n = 1; n <= count; n++)
 			kill_at(_i, wanted[k], n);
@@ -224,31 +193,20 @@ START_TEST(every_failpoint_is_passed)
 {
 	for (int run = 0; run < RUNS; run++) {
 		before(run);
-		ck_assert_int_eq(run_once(run, NULL), 0);
+		ck_assert_int_eq(crash_run_logged(run_at, &run), 0);
 	}
 	for (int k = 0; k < wanted_count; k++)
-		ck_assert_msg(passages(wanted[k]) > 0, "%s is never passed", wanted[k]);
+		ck_assert_msg(crash_passages(wanted[k]) > 0, "%s is never passed",
+			      wanted[k]);
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("killed marks");
-	TCase *tcase = tcase_create("killed marks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	wanted = argv + 1;
 	wanted_count = argc - 1;
-	rec = mmap(NULL, sizeof(*rec), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		   -1, 0);
-	tcase_set_timeout(tcase, 300);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_add_loop_test(tcase, killed_anywhere, 0, RUNS);
-	tcase_add_test(tcase, every_failpoint_is_passed);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	rec = crash_record(sizeof(*rec));
+	return rec ? crash_suite("killed marks", killed_anywhere, RUNS,
+				 every_failpoint_is_passed)
+		   : EXIT_FAILURE;
 }

@@ -3,16 +3,13 @@
  * passes; all rows whose append had returned are there, and the next writer just works.
  *
  * usage: crash_helper NAME... */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "live/crash_help.h"
 #include "live/ring_writer.h"
 
 #define DEADLINE_NS INT64_C(60000000000)
@@ -82,12 +79,13 @@ static void live_once(void)
 }
 
 /* Again and again: what a thread passes when is not the same twice. */
-static int work(void)
+static int work(void *unused)
 {
 	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
 	struct tt_dtype *dtype = NULL;
 	int64_t until = tti_clock_monotonic_ns() + DEADLINE_NS;
 
+	(void)unused;
 	opts.capacity = 16;
 	opts.keep = 3;
 	opts.exact = true;
@@ -117,12 +115,12 @@ static int64_t read_all(void)
 	return next;
 }
 
-static int check(void)
+static int check(void *unused)
 {
 	struct tt_ring_writer *writer;
 	uint64_t found = 1;
 
-	unsetenv("TT_FAILPOINT");
+	(void)unused;
 	need(read_all() >= record->acked, "every row whose append returned is there");
 	need(read_all() <= record->attempted, "no row is there that was not given");
 	OK(tt_ring_writer_open(&writer, "r", NULL, &err));
@@ -136,31 +134,15 @@ static int check(void)
 	return 0;
 }
 
-static int run(int (*fn)(void))
-{
-	int status = 0;
-	pid_t child = fork();
-
-	if (child == 0)
-		_exit(fn());
-	need(child > 0 && waitpid(child, &status, 0) == child, "wait");
-	return status;
-}
-
 static bool survives(const char *name)
 {
 	int status;
 
 	need(system("rm -rf r") == 0, "rm");
 	*record = (struct record){ 0 };
-	setenv("TT_FAILPOINT", name, 1);
-	status = run(work);
-	unsetenv("TT_FAILPOINT");
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-		printf("# %s: was not killed: status %d\n", name, status);
+	if (!crash_kill(work, NULL, name, 1))
 		return false;
-	}
-	status = run(check);
+	status = crash_run(check, NULL);
 	if (status != 0)
 		printf("# %s: check ended with status %d\n", name, status);
 	return status == 0;
@@ -168,14 +150,10 @@ static bool survives(const char *name)
 
 int main(int argc, char **argv)
 {
-	char dir[64] = "/dev/shm/tt-crash-XXXXXX", command[128];
 	int failed = 0;
 
-	if (access("/dev/shm", W_OK) != 0)
-		strcpy(dir, "/tmp/tt-crash-XXXXXX");
-	record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (argc < 2 || record == MAP_FAILED || !mkdtemp(dir) || chdir(dir) < 0)
+	record = crash_record(sizeof(*record));
+	if (argc < 2 || !record || !crash_dir_enter())
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..%d\n", argc - 1);
@@ -185,8 +163,7 @@ int main(int argc, char **argv)
 		printf("%s %d - killed at %s\n", good ? "ok" : "not ok", i, argv[i]);
 		failed += !good;
 	}
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (chdir("/") < 0 || system(command) != 0)
+	if (!crash_dir_leave())
 		return 2;
 	return failed ? 1 : 0;
 }

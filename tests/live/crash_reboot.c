@@ -3,6 +3,7 @@
  * of the disk, and recovers again: in the same boot, and after one more power loss.
  *
  * usage: crash_reboot NAME...   the failpoints of the recovery; each must be passed */
+#include "crash_suite.h"
 #include "reboot_help.h"
 
 #define NAMES_MAX 64
@@ -109,22 +110,12 @@ static void shell(const char *command)
 	ck_assert_msg(system(command) == 0, "%s", command);
 }
 
-/* How the next writer's opening ended. */
-static int open_once(const char *failpoint)
+/* The next writer, which dies without closing. */
+static int open_once(void *unused)
 {
-	int status = 0;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (failpoint)
-			setenv("TT_FAILPOINT", failpoint, 1);
-		else
-			setenv("TT_FAILPOINT_LOG", "log", 1);
-		open_alone("r");
-		_exit(0); /* dies without closing */
-	}
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	return status;
+	(void)unused;
+	open_alone("r");
+	return 0;
 }
 
 struct passage {
@@ -172,14 +163,11 @@ static void recovers(int64_t synced, const char *where)
 static void kill_at(int64_t synced, const char *name, unsigned nth)
 {
 	char failpoint[96];
-	int status;
 
+	snprintf(failpoint, sizeof(failpoint), "%s:%u", name, nth);
 	for (int again = 0; again < 2; again++) {
-		snprintf(failpoint, sizeof(failpoint), "%s:%u", name, nth);
 		shell("rm -rf r && cp -a t r");
-		status = open_once(failpoint);
-		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
-			      "%s: not killed: %d", failpoint, status);
+		ck_assert_msg(crash_kill(open_once, NULL, name, nth), "%s", failpoint);
 		if (again)
 			age_ring("r");
 		recovers(synced, failpoint);
@@ -194,7 +182,7 @@ START_TEST(killed_recoveries_are_done_again)
 
 	readable = losses[_i] != tail_behind && losses[_i] != settings_damaged;
 	shell("rm -rf t && cp -a r t");
-	ck_assert_int_eq(open_once(NULL), 0);
+	ck_assert_int_eq(crash_run_logged(open_once, NULL), 0);
 	count = read_log(passed);
 	for (size_t i = 0; i < count; i++) {
 		unsigned last = passed[i].count;
@@ -216,7 +204,7 @@ START_TEST(every_failpoint_is_passed)
 	for (int i = 0; i < LOSSES; i++) {
 		shell("rm -rf r");
 		losses[i]();
-		ck_assert_int_eq(open_once(NULL), 0);
+		ck_assert_int_eq(crash_run_logged(open_once, NULL), 0);
 	}
 	count = read_log(passed);
 	for (int k = 0; k < wanted_count; k++) {
@@ -229,31 +217,10 @@ START_TEST(every_failpoint_is_passed)
 }
 END_TEST
 
-/* Memory where there is some: a kill loses nothing either way, and fsync is cheap there. */
-static void make_dir(void)
-{
-	strcpy(work_dir, access("/dev/shm", W_OK) == 0 ? "/dev/shm/tt-reboot-XXXXXX"
-						       : "/tmp/tt-reboot-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(work_dir));
-	ck_assert_int_eq(chdir(work_dir), 0);
-}
-
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("killed recoveries");
-	TCase *tcase = tcase_create("killed recoveries");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	wanted = (const char *const *)argv + 1;
 	wanted_count = argc - 1;
-	tcase_set_timeout(tcase, 300);
-	tcase_add_checked_fixture(tcase, make_dir, drop_work_dir);
-	tcase_add_loop_test(tcase, killed_recoveries_are_done_again, 0, LOSSES);
-	tcase_add_test(tcase, every_failpoint_is_passed);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return crash_suite("killed recoveries", killed_recoveries_are_done_again, LOSSES,
+			   every_failpoint_is_passed);
 }

@@ -3,19 +3,14 @@
  * whose append had returned are there, in order, and the next writer just works.
  *
  * usage: crash_ring NAME...   the failpoints that the code has (crash_ring.t finds them) */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/crash_help.h"
 #include "live/ring.h"
 #include "ticktail/ring.h"
 
@@ -331,72 +326,40 @@ static void clean(void)
 	*record = (struct record){ 0 };
 }
 
-static int run(int (*fn)(void))
+static int run_work(void *unused)
 {
-	int status = 0;
-	pid_t child = fork();
-
-	if (child == 0)
-		_exit(fn());
-	need(child > 0 && waitpid(child, &status, 0) == child, "wait");
-	return status;
-}
-
-static int run_work(void)
-{
+	(void)unused;
 	alarm(120);
 	work();
 	return 0;
 }
 
-static int run_check(void)
+static int run_check(void *unused)
 {
-	unsetenv("TT_FAILPOINT");
+	(void)unused;
 	alarm(120);
 	return check();
-}
-
-/* How often name is passed. */
-static unsigned passages(const char *name)
-{
-	char line[256];
-	unsigned count = 0;
-	FILE *log = fopen("log", "r");
-
-	while (log && fgets(line, sizeof(line), log)) {
-		line[strcspn(line, "\n")] = '\0';
-		count += strcmp(line, name) == 0;
-	}
-	if (log)
-		fclose(log);
-	return count;
 }
 
 /* Killed at the nth passage, the worker leaves a ring that is whole. */
 static bool survives(const char *name, unsigned nth)
 {
-	char wanted[256];
 	int status;
 
 	clean();
-	snprintf(wanted, sizeof(wanted), "%s:%u", name, nth);
-	setenv("TT_FAILPOINT", wanted, 1);
-	status = run(run_work);
-	unsetenv("TT_FAILPOINT");
-	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
-		printf("# %s: was not killed: status %d\n", wanted, status);
+	if (!crash_kill(run_work, NULL, name, nth))
 		return false;
-	}
-	status = run(run_check);
+	status = crash_run(run_check, NULL);
 	if (status != 0)
-		printf("# %s: check ended with status %d\n", wanted, status);
+		printf("# %s:%u: check ended with status %d\n", name, nth, status);
 	return status == 0;
 }
 
 static bool try_name(const char *name, bool all)
 {
 	/* the first, the last, and some between */
-	unsigned count = passages(name), stride = all || count <= 3 ? 1 : (count + 1) / 2;
+	unsigned count = crash_passages(name),
+		 stride = all || count <= 3 ? 1 : (count + 1) / 2;
 	bool good = count > 0;
 
 	if (!good)
@@ -408,23 +371,16 @@ static bool try_name(const char *name, bool all)
 
 int main(int argc, char **argv)
 {
-	/* memory where there is some: a kill loses nothing either way, and fsync is cheap there */
-	char dir[64] = "/dev/shm/tt-crash-XXXXXX", command[128];
 	int failed = 0, status;
 
-	if (access("/dev/shm", W_OK) != 0)
-		strcpy(dir, "/tmp/tt-crash-XXXXXX");
-	record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (argc < 2 || record == MAP_FAILED || !mkdtemp(dir) || chdir(dir) < 0)
+	record = crash_record(sizeof(*record));
+	if (argc < 2 || !record || !crash_dir_enter())
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..%d\n", argc);
-	setenv("TT_FAILPOINT_LOG", "log", 1);
-	status = run(run_work);
-	unsetenv("TT_FAILPOINT_LOG");
+	status = crash_run_logged(run_work, NULL);
 	if (status == 0)
-		status = run(run_check);
+		status = crash_run(run_check, NULL);
 	printf("%s 1 - without a kill\n", status == 0 ? "ok" : "not ok");
 	failed += status != 0;
 	for (int i = 1; i < argc; i++) {
@@ -433,8 +389,7 @@ int main(int argc, char **argv)
 		printf("%s %d - killed at %s\n", good ? "ok" : "not ok", i + 1, argv[i]);
 		failed += !good;
 	}
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (chdir("/") < 0 || system(command) != 0)
+	if (!crash_dir_leave())
 		return 2;
 	return failed ? 1 : 0;
 }
