@@ -39,6 +39,8 @@ struct tti_live {
 	unsigned char gap_class;     /* enum tti_gap_class, of what is to be zeroed */
 	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
 	uint32_t gap_last;	     /* of TTI_GAP_TO8: where its last four bytes are */
+	uint32_t gap_word;	     /* of the gap: where a word around it is, */
+	uint64_t gap_mask;	     /* and what stays of that */
 	_Alignas(16) unsigned char mask
 		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding to be zeroed */
 

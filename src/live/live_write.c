@@ -29,12 +29,9 @@ void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count
 /* The gap by one word of the row around it: half the stores of clearing it by two. */
 static void clear_by_words(const struct tti_live *live, unsigned char *at, uint64_t count)
 {
-	uint64_t from = live->gap_off & ~UINT32_C(7), mask = ~UINT64_C(0);
+	const uint64_t step = live->row_bytes, mask = live->gap_mask;
 
-	if (from + 8 < live->gap_off + live->gap_bytes || from + 8 > live->row_bytes)
-		from = tti_min_u64(live->gap_off, live->row_bytes - 8);
-	memset((unsigned char *)&mask + (live->gap_off - from), 0, live->gap_bytes);
-	for (at += from; count > 0; count--, at += live->row_bytes)
+	for (at += live->gap_word; count > 0; count--, at += step)
 		*(tti_v8 *)at &= mask;
 }
 
@@ -51,6 +48,19 @@ void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t co
 			memset(at + live->gap_off, 0, live->gap_bytes);
 }
 
+static void choose_gap_word(struct tti_live *live)
+{
+	uint64_t from = live->gap_off & ~UINT32_C(7);
+	unsigned char mask[8];
+
+	if (from + 8 < live->gap_off + live->gap_bytes || from + 8 > live->row_bytes)
+		from = tti_min_u64(live->gap_off, live->row_bytes - 8);
+	memset(mask, 0xff, sizeof(mask));
+	memset(mask + (live->gap_off - from), 0, live->gap_bytes);
+	memcpy(&live->gap_mask, mask, sizeof(mask));
+	live->gap_word = (uint32_t)from;
+}
+
 void tti_live_choose_copy(struct tti_live *live, bool clean)
 {
 	live->has_padding = !clean && tt_dtype_has_padding(live->npy.dtype);
@@ -60,6 +70,8 @@ void tti_live_choose_copy(struct tti_live *live, bool clean)
 			  : live->gap_bytes >= 4 ? TTI_GAP_TO8
 						 : TTI_GAP_ANY;
 	live->gap_last = live->gap_off + live->gap_bytes - 4;
+	if (live->gap_bytes > 0 && live->row_bytes >= 8)
+		choose_gap_word(live);
 	memset(live->mask, 0xff, sizeof(live->mask));
 	if (live->masked)
 		tti_live_clear_gaps(live, live->mask, 1);
