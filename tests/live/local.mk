@@ -18,8 +18,11 @@ LIVE_TESTS = \
 	tests/live/test_register \
 	tests/live/test_ring \
 	tests/live/test_ring_damage \
+	tests/live/test_ring_faults \
+	tests/live/test_ring_mend \
 	tests/live/test_ring_prune \
 	tests/live/test_ring_surroundings \
+	tests/live/test_ring_time \
 	tests/live/test_ring_upkeep \
 	tests/live/test_status \
 	tests/live/test_wait

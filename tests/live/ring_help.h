@@ -130,6 +130,25 @@ static inline void take_rows(struct tt_ring_reader *reader, int64_t *next)
 	ck_assert_msg(rc == 0, "%s", err.text);
 }
 
+/* A look at the last (tail) or first `count` rows: rows `first` and on, in so many files. */
+static inline void look_shows(struct tt_ring_reader *reader, uint64_t count, bool tail,
+			      int64_t first, uint64_t rows, size_t files)
+{
+	struct tt_view *views;
+	size_t n;
+	uint64_t seen = 0;
+
+	OK(tail ? tt_ring_tail(reader, count, &views, &n, &err)
+		: tt_ring_head(reader, count, &views, &n, &err));
+	ck_assert_uint_eq(n, files);
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t k = 0; k < views[i].count; k++)
+			ck_assert_int_eq(((const struct row *)views[i].rows)[k].number,
+					 first + (int64_t)seen++);
+	ck_assert_uint_eq(seen, rows);
+	free(views);
+}
+
 static inline struct tt_ring_info ring_info(const char *dir)
 {
 	struct tt_ring_info info;
@@ -154,6 +173,33 @@ static inline void write_file(const char *path, const void *bytes, size_t n)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
 	close(fd);
+}
+
+/* For tti_ring_writer_set_clock(). */
+static _Atomic(int64_t) fake_now;
+
+static inline int64_t fake_clock(void)
+{
+	return fake_now;
+}
+
+/* Each test in a directory of its own.  What main() returns. */
+static inline int ring_suite(const char *name, const TTest *const *tests, size_t count)
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
+	tcase_set_timeout(tcase, 60);
+	for (size_t i = 0; i < count; i++)
+		tcase_add_test(tcase, tests[i]);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

@@ -241,12 +241,6 @@ START_TEST(reserve_is_not_rolled_away)
 }
 END_TEST
 
-static _Atomic(int64_t) fake_now;
-static int64_t fake_clock(void)
-{
-	return atomic_load(&fake_now);
-}
-
 START_TEST(timed_roll_comes_without_an_append)
 {
 	struct tt_ring_opts opts = TT_RING_OPTS_INIT;

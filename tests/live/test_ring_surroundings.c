@@ -168,13 +168,6 @@ END_TEST
 
 /* ---- Clocks ---- */
 
-static int64_t clock_now;
-
-static int64_t fake_clock(void)
-{
-	return clock_now;
-}
-
 /* Nobody but the test moves it: without a helper. */
 static struct tt_ring_writer *open_clocked(void)
 {
@@ -201,9 +194,9 @@ START_TEST(names_grow_whatever_the_clock_does)
 
 	create_ring("r", 4, 2);
 	writer = open_clocked();
-	clock_now = tti_clock_realtime_ns();
+	fake_now = tti_clock_realtime_ns();
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		clock_now += steps[i];
+		fake_now += steps[i];
 		for (int k = 0; k < 2; k++) {
 			uint64_t name;
 
@@ -211,7 +204,7 @@ START_TEST(names_grow_whatever_the_clock_does)
 			name = tt_ring_writer_pos(writer).file;
 			ck_assert_uint_gt(name, last);
 			last = name;
-			days[rows / 4] = clock_now;
+			days[rows / 4] = fake_now;
 			rows += 4;
 		}
 	}
@@ -233,7 +226,7 @@ START_TEST(a_name_of_the_year_2554_is_the_last)
 
 	create_ring("r", 4, 2);
 	writer = open_clocked();
-	clock_now = INT64_MAX; /* 2262: the clock says no more, names may */
+	fake_now = INT64_MAX; /* 2262: the clock says no more, names may */
 	for (int i = 0; i < 6; i++)
 		put_rows(writer, 4 * i, 4);
 	ck_assert_uint_gt(tt_ring_writer_pos(writer).file, (uint64_t)INT64_MAX);
@@ -258,14 +251,14 @@ START_TEST(timed_rolls_bear_a_clock_that_is_set)
 	OK(tt_ring_create("r", dtype, &opts, &err));
 	tt_dtype_unref(dtype);
 	writer = open_clocked();
-	clock_now = tti_clock_realtime_ns() / DAY * DAY + DAY / 2; /* noon */
+	fake_now = tti_clock_realtime_ns() / DAY * DAY + DAY / 2; /* noon */
 	put_rows(writer, 0, 1);
 	pos = tt_ring_writer_pos(writer);
-	clock_now -= 400 * DAY; /* nothing is due: the file goes on */
+	fake_now -= 400 * DAY; /* nothing is due: the file goes on */
 	put_rows(writer, 1, 1);
 	OK(tt_ring_writer_idle(writer, &err));
 	ck_assert_uint_eq(tt_ring_writer_pos(writer).file, pos.file);
-	clock_now += 500 * DAY; /* long past: one roll, not a hundred */
+	fake_now += 500 * DAY; /* long past: one roll, not a hundred */
 	put_rows(writer, 2, 1);
 	ck_assert_uint_gt(tt_ring_writer_pos(writer).file, pos.file);
 	pos = tt_ring_writer_pos(writer);
