@@ -350,7 +350,7 @@ END_TEST
 static bool tiny_disk(void)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
-	       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mkdir("t", 0777) == 0 && mount("none", "t", "tmpfs", 0, "size=1m") == 0 &&
 	       chdir("t") == 0;
 }

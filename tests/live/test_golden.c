@@ -123,8 +123,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("golden");
-	TCase *tc = tcase_create("golden");
+	Suite *suite;
+	TCase *tc;
 	SRunner *runner;
 	struct stat st;
 	char path[4096];
@@ -137,6 +137,8 @@ int main(void)
 		     "files");
 		return EXIT_SUCCESS;
 	}
+	suite = suite_create("golden");
+	tc = tcase_create("golden");
 	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
 	tcase_add_loop_test(tc, file_of_the_reference_is_read, 0, (int)TTI_LEN(golden));
 	tcase_add_loop_test(tc, file_of_the_reference_is_written_on, 0,
