@@ -224,6 +224,7 @@ static cli_json *error_object(const struct tt_ring_status *now)
 	put_time(object, "time", now->error_ns);
 	put_seconds(object, "age_s", cli_age_ns(now->now_ns, now->error_ns));
 	cli_json_text(object, "text", now->error_text);
+	put_u64(object, "rows_since", now->rows_since_error);
 	return object;
 }
 

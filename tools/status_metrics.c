@@ -141,6 +141,8 @@ static void put_counters(const struct metrics *m, const struct tt_ring_status *n
 	put_u64(m, "errors_total", "counter", "Failures of the writer.", now->errors);
 	if (now->error_code == 0)
 		return;
+	put_u64(m, "rows_since_last_error", "gauge",
+		"Rows that came since it failed last.", now->rows_since_error);
 	begin(m, "last_error_timestamp_seconds", "gauge",
 	      "When it failed last, and how.");
 	put_name(m, "last_error_timestamp_seconds");

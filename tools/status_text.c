@@ -27,7 +27,7 @@ enum cli_state cli_ring_state(const struct tt_ring_status *status)
 		return CLI_STATE_UNKNOWN;
 	if (status->writer == TT_WRITER_NONE)
 		return CLI_STATE_STOPPED;
-	if (status->error_code != 0 && status->error_ns > status->last_write_ns &&
+	if (status->error_code != 0 && status->rows_since_error == 0 &&
 	    status->error_ns >= status->opened_ns)
 		return CLI_STATE_FAILING;
 	return age != TT_UNKNOWN_NS && age <= LATELY_NS ? CLI_STATE_RUNNING

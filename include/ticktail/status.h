@@ -100,8 +100,9 @@ struct tt_ring_status {
 	/* the last error; code 0: none, or one that is just being stored */
 	int error_code;
 	int64_t error_ns;
-	char error_tag[97];   /* as tt_error_tag() */
-	char error_text[321]; /* without the path of the ring */
+	uint64_t rows_since_error; /* TT_UNKNOWN: none */
+	char error_tag[97];	   /* as tt_error_tag() */
+	char error_text[321];	   /* without the path of the ring */
 
 	struct tt_status_reader *readers; /* in the order of their slots */
 	size_t reader_count;

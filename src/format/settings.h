@@ -126,7 +126,9 @@ struct tti_counters {
 	_Atomic(uint64_t) clock_steps;	/* wall clock found behind the newest name */
 	_Atomic(int64_t) clock_step_ns; /* the last one: by how much */
 	_Atomic(uint64_t) repairs;	/* opens that found something half done */
-	uint64_t zero2[13];
+	uint64_t zero2[12];
+	_Atomic(uint64_t)
+		error_rows; /* what rows says once all before the last error count */
 	_Atomic(uint64_t) errors; /* stored after the fields of the last one (release) */
 	_Atomic(int64_t) error_ns;
 	_Atomic(int64_t) error_code; /* as the calls return it */
@@ -215,6 +217,7 @@ TTI_AT(tti_counters, wakes, 128);
 TTI_AT(tti_counters, last_sync_ns, 152);
 TTI_AT(tti_counters, synced_file, 160);
 TTI_AT(tti_counters, clock_steps, 256);
+TTI_AT(tti_counters, error_rows, 376);
 TTI_AT(tti_counters, errors, 384);
 TTI_AT(tti_counters, error_tag, 408);
 TTI_AT(tti_counters, error_text, 432);

@@ -60,14 +60,15 @@ static void note_first_row(struct tt_ring_writer *writer)
 	TTI_FAILPOINT("ring.append.first_row");
 }
 
-/* Nobody else does it. */
+/* Nobody else does it.  The first rows of a file are told at once: they may end a time in which
+ * none could be made. */
 static int help_oneself(struct tt_ring_writer *writer, uint64_t count,
 			struct tt_error *err)
 {
 	int64_t since;
 
 	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY ||
-	    tti_writer_is_alone(writer)) {
+	    tti_writer_live(writer)->end == count || tti_writer_is_alone(writer)) {
 		tti_live_stamp(tti_writer_live(writer));
 		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	}

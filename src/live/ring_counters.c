@@ -43,8 +43,8 @@ void tti_count_open(struct tti_counters *counters, int64_t wall_ns)
 	atomic_store_explicit(&counters->opened_ns, wall_ns, memory_order_relaxed);
 }
 
-void tti_count_error(struct tti_counters *counters, int code, const char *tag,
-		     const char *text)
+void tti_count_error(struct tti_counters *counters, uint64_t rows, int code,
+		     const char *tag, const char *text)
 {
 	int64_t was;
 
@@ -54,6 +54,7 @@ void tti_count_error(struct tti_counters *counters, int code, const char *tag,
 	if (was != TTI_STORING && atomic_compare_exchange_strong_explicit(
 					  &counters->error_ns, &was, TTI_STORING,
 					  memory_order_acquire, memory_order_relaxed)) {
+		atomic_store_explicit(&counters->error_rows, rows, memory_order_release);
 		atomic_store_explicit(&counters->error_code, code, memory_order_release);
 		tti_shared_text_store(counters->error_tag, sizeof(counters->error_tag),
 				      tag ? tag : tt_error_tag(code));
@@ -65,7 +66,7 @@ void tti_count_error(struct tti_counters *counters, int code, const char *tag,
 	atomic_fetch_add_explicit(&counters->errors, 1, memory_order_release);
 }
 
-void tti_ring_count_error(const struct tti_ring *ring, int code,
+void tti_ring_count_error(const struct tti_ring *ring, uint64_t rows, int code,
 			  const struct tt_error *err)
 {
 	const char *text = err ? err->text : tt_strerror(code);
@@ -78,7 +79,7 @@ void tti_ring_count_error(const struct tti_ring *ring, int code,
 		else if (text[len] == ':' && text[len + 1] == ' ')
 			text += len + 2;
 	}
-	tti_count_error(tti_ring_counters(ring), code, NULL, text);
+	tti_count_error(tti_ring_counters(ring), rows, code, NULL, text);
 }
 
 /* ---- reading ---- */
@@ -93,6 +94,8 @@ static void read_error(const struct tti_counters *from, struct tti_counters_seen
 		int64_t ns = atomic_load_explicit(&from->error_ns, memory_order_acquire);
 
 		out->errors = atomic_load_explicit(&from->errors, memory_order_acquire);
+		out->error_rows =
+			atomic_load_explicit(&from->error_rows, memory_order_acquire);
 		out->error_code =
 			atomic_load_explicit(&from->error_code, memory_order_acquire);
 		tti_shared_text_load(out->error_tag, sizeof(from->error_tag),

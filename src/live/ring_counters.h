@@ -108,6 +108,12 @@ static inline void tti_count_synced(struct tti_counters *counters, uint64_t file
 
 /* ---- rare things; any ---- */
 
+/* All rows since the ring was made. */
+static inline uint64_t tti_counted_rows(const struct tti_counters *counters)
+{
+	return counters ? atomic_load_explicit(&counters->rows, memory_order_relaxed) : 0;
+}
+
 /* The wall clock was found by_ns behind the newest name. */
 static inline void tti_count_clock_step(struct tti_counters *counters, int64_t by_ns)
 {
@@ -146,13 +152,14 @@ void tti_count_took(struct tti_counters *counters, enum tti_hist hist, int64_t n
 
 /* A writer opened: when, and an error that a dead process left half stored is forgotten. */
 void tti_count_open(struct tti_counters *counters, int64_t wall_ns);
-/* code as calls return it; tag NULL: tt_error_tag(code).  Of two threads that store at once
+/* rows: what counters->rows will be when all so far are counted, since clocks cannot tell which
+ * rows came after it.  code as calls return it; tag NULL: tt_error_tag(code).  Of two threads that store at once
  * one is only counted. */
-void tti_count_error(struct tti_counters *counters, int code, const char *tag,
-		     const char *text);
+void tti_count_error(struct tti_counters *counters, uint64_t rows, int code,
+		     const char *tag, const char *text);
 /* The same with the text of err (NULL: words for the code), without the ring's path before
  * it. */
-void tti_ring_count_error(const struct tti_ring *ring, int code,
+void tti_ring_count_error(const struct tti_ring *ring, uint64_t rows, int code,
 			  const struct tt_error *err);
 
 /* ---- reading ---- */
@@ -165,6 +172,7 @@ struct tti_counters_seen {
 	uint64_t synced_file, synced_end; /* of one instant */
 	uint64_t prepared, clock_steps, repairs, errors;
 	int64_t clock_step_ns;
+	uint64_t error_rows;
 	int64_t error_ns, error_code;	    /* 0, 0 while one is being stored */
 	char error_tag[25], error_text[81]; /* as found: any bytes but NUL */
 	uint64_t hist[TTI_HISTS][TTI_HIST_BUCKETS];

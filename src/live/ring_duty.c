@@ -165,7 +165,8 @@ static void prepare(struct tt_ring_writer *writer)
 	tti_ring_refresh(&writer->upkeep);
 	if (tti_upkeep_prepare(writer, &next, &err) < 0) {
 		if (LOAD(writer->retry_ns) == 0)
-			tti_ring_count_error(&writer->ring, err.code, &err);
+			tti_ring_count_error(&writer->ring, tti_writer_rows(writer),
+					     err.code, &err);
 		atomic_store_explicit(&writer->retry_ns,
 				      tti_clock_monotonic_ns() + RETRY_NS,
 				      memory_order_relaxed);

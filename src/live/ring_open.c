@@ -139,6 +139,7 @@ static int start(struct tt_ring_writer *writer, struct tt_error *err)
 	if (!writer->upkeep.set.addr || !writer->upkeep.lock.addr)
 		return tti_fail_sys(err, -ENOMEM, ring->path,
 				    "map its settings and manifest");
+	writer->counted_at_open = tti_counted_rows(counters);
 	tti_count_open(counters, tti_clock_realtime_ns());
 	if (writer->repair.text[0])
 		tti_count_repair(counters);

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/num.h"
 #include "live/ring_counters.h"
 #include "live/shared_text.h"
 
@@ -32,7 +33,8 @@ _Static_assert(sizeof(((struct tt_status_damage *)NULL)->text) ==
 		.syncs = TT_UNKNOWN, .sync_failures = TT_UNKNOWN, \
 		.prepared = TT_UNKNOWN, .clock_steps = TT_UNKNOWN, \
 		.repairs = TT_UNKNOWN, .errors = TT_UNKNOWN, \
-		.clock_step_ns = TT_UNKNOWN_NS, .error_ns = TT_UNKNOWN_NS \
+		.rows_since_error = TT_UNKNOWN, .clock_step_ns = TT_UNKNOWN_NS, \
+		.error_ns = TT_UNKNOWN_NS \
 	}
 
 static int64_t or_unknown(int64_t ns)
@@ -110,6 +112,7 @@ static void note_error(const struct tti_counters_seen *seen, struct tt_ring_stat
 				  ? 0
 				  : (int)seen->error_code;
 	out->error_ns = seen->error_ns;
+	out->rows_since_error = seen->rows - tti_min_u64(seen->rows, seen->error_rows);
 	tti_show_text(out->error_tag, seen->error_tag);
 	tti_show_text(out->error_text, seen->error_text);
 }

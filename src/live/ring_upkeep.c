@@ -17,7 +17,7 @@
 
 void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err)
 {
-	tti_ring_count_error(&writer->ring, err->code, err);
+	tti_ring_count_error(&writer->ring, tti_writer_rows(writer), err->code, err);
 	if (writer->kept.code == TT_OK)
 		writer->kept = *err;
 }
@@ -25,7 +25,7 @@ void tti_upkeep_keep(struct tt_ring_writer *writer, const struct tt_error *err)
 int tti_upkeep_count(struct tt_ring_writer *writer, int rc, const struct tt_error *err)
 {
 	if (rc < 0)
-		tti_ring_count_error(&writer->ring, rc, err);
+		tti_ring_count_error(&writer->ring, tti_writer_rows(writer), rc, err);
 	return rc;
 }
 
@@ -211,7 +211,7 @@ void tti_upkeep_limit(struct tt_ring_writer *writer)
 	rc = tti_ring_keep_under_limit(ring, writer->lock.fd, tti_round_up(next, 4096),
 				       &why);
 	if (rc < 0 && !writer->over_limit)
-		tti_count_error(tti_writer_counters(writer), rc,
+		tti_count_error(tti_writer_counters(writer), tti_writer_rows(writer), rc,
 				rc == TT_E_FULL ? "OVER_LIMIT" : NULL, why.text);
 	writer->over_limit = rc < 0;
 	atomic_store_explicit(&writer->limit_ns,

@@ -41,7 +41,8 @@ struct tt_ring_writer {
 	_Atomic(uint64_t) batched;    /* rows of appends of several, less one each */
 	uint32_t publishes;	      /* paces the stamps of a writer without helper */
 	bool clean, no_helper, force_network_fs;
-	bool queue_whole;      /* at open: the manifest needed no mending */
+	bool queue_whole;	  /* at open: the manifest needed no mending */
+	uint64_t counted_at_open; /* rows in the counters then */
 	int64_t clock_seen_ns; /* when the last file was named; a step is what lies before */
 	int64_t wake_us, sync_ms;
 	struct tti_crew_opts crew_opts;
@@ -89,6 +90,14 @@ static inline struct tti_wfile *tti_writer_file(const struct tt_ring_writer *wri
 static inline struct tti_wfile *tti_writer_file_seen(const struct tt_ring_writer *writer)
 {
 	return atomic_load_explicit(&writer->file, memory_order_acquire);
+}
+
+/* What the counters will say of rows once all so far are counted. */
+static inline uint64_t tti_writer_rows(const struct tt_ring_writer *writer)
+{
+	const struct tti_wfile *file = tti_writer_file_seen(writer);
+
+	return writer->counted_at_open + file->before + tti_wfile_end(file);
 }
 
 static inline bool tti_writer_is_whole(const struct tt_ring_writer *writer)

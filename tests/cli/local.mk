@@ -19,6 +19,7 @@ CLI_TESTS = \
 	tests/cli/recover.t \
 	tests/cli/recover_full.t \
 	tests/cli/roundtrip.t \
+	tests/cli/standing.t \
 	tests/cli/status.t \
 	tests/cli/surroundings.t \
 	tests/cli/tail.t
@@ -36,3 +37,9 @@ tests/cli/surroundings.log tests/cli/clock.log: tests/lib/preload.la
 TESTS += tests/cli/tail_cut.t
 EXTRA_DIST += tests/cli/tail_cut.t
 EXTRA_DIST += tests/cli/power.sh
+
+# a feed that a full disk does not end
+check_PROGRAMS += tests/cli/patient_feed
+tests_cli_patient_feed_SOURCES = tests/cli/patient_feed.c
+tests_cli_patient_feed_LDADD = libticktail.la
+tests/cli/standing.log: tests/cli/patient_feed$(EXEEXT)

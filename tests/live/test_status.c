@@ -102,8 +102,8 @@ START_TEST(without_a_settings_file_nothing_is_filled)
 	tti_count_clock_step(none, 1);
 	tti_count_repair(none);
 	tti_count_took(none, TTI_HIST_SYNC, 1);
-	tti_count_error(none, -EIO, NULL, "x");
-	tti_ring_count_error(&ring, -EIO, NULL);
+	tti_count_error(none, 0, -EIO, NULL, "x");
+	tti_ring_count_error(&ring, 7, -EIO, NULL);
 	ck_assert_uint_eq(read_counters(&ring).errors, 0);
 	/* a mapping for reading is never written to */
 	create_ring("r", 8, 2);
@@ -159,22 +159,23 @@ START_TEST(the_last_error_is_told_whole)
 	create_ring("r", 8, 2);
 	ring = open_raw();
 	tti_fail(&why, -ENOSPC, "r/17.npy: fallocate: no space");
-	tti_ring_count_error(&ring, why.code, &why);
+	tti_ring_count_error(&ring, 7, why.code, &why);
 	seen = read_counters(&ring);
 	ck_assert_uint_eq(seen.errors, 1);
 	ck_assert_int_eq(seen.error_code, -ENOSPC);
 	ck_assert_str_eq(seen.error_tag, "DISK_FULL");
 	ck_assert_str_eq(seen.error_text, "17.npy: fallocate: no space");
 	ck_assert_int_gt(seen.error_ns, 0);
+	ck_assert_uint_eq(seen.error_rows, 7);
 	tti_fail(&why, TT_E_RANGE, "r: no name is left");
-	tti_ring_count_error(&ring, why.code, &why);
+	tti_ring_count_error(&ring, 7, why.code, &why);
 	seen = read_counters(&ring);
 	ck_assert_str_eq(seen.error_text, "no name is left");
 	ck_assert_str_eq(seen.error_tag, "OUT_OF_RANGE");
-	tti_ring_count_error(&ring, -EIO, NULL);
+	tti_ring_count_error(&ring, 7, -EIO, NULL);
 	ck_assert_str_eq(read_counters(&ring).error_text, tt_strerror(-EIO));
 	/* 76 bytes stay, and no half character */
-	tti_count_error(tti_ring_counters(&ring), -5, "CLOCK_STEP", long_text);
+	tti_count_error(tti_ring_counters(&ring), 9, -5, "CLOCK_STEP", long_text);
 	seen = read_counters(&ring);
 	ck_assert_str_eq(seen.error_tag, "CLOCK_STEP");
 	ck_assert_uint_eq(strlen(seen.error_text), 79);
@@ -193,15 +194,15 @@ START_TEST(an_error_left_half_stored_is_forgotten_at_open)
 	create_ring("r", 8, 2);
 	ring = open_raw();
 	counters = tti_ring_counters(&ring);
-	tti_count_error(counters, -EIO, NULL, "before");
+	tti_count_error(counters, 0, -EIO, NULL, "before");
 	atomic_store(&counters->error_ns, INT64_MIN); /* it died here */
-	tti_count_error(counters, -EIO, NULL, "another");
+	tti_count_error(counters, 0, -EIO, NULL, "another");
 	seen = read_counters(&ring);
 	ck_assert_uint_eq(seen.errors, 2);
 	ck_assert_int_eq(seen.error_code, 0);
 	ck_assert_str_eq(seen.error_text, "");
 	tti_count_open(counters, 1);
-	tti_count_error(counters, -EIO, NULL, "third");
+	tti_count_error(counters, 0, -EIO, NULL, "third");
 	ck_assert_str_eq(read_counters(&ring).error_text, "third");
 	tti_ring_close(&ring);
 }
@@ -451,8 +452,14 @@ START_TEST(a_roll_that_fails_is_the_last_error)
 	ck_assert_str_eq(status.error_tag, "FILE_TOO_LARGE");
 	ck_assert_str_ne(status.error_text, "");
 	ck_assert_int_gt(status.error_ns, 0);
+	ck_assert_uint_eq(status.rows_since_error, 0);
 	tt_ring_status_free(&status);
+	OK(tt_ring_append(writer, rows, 3, NULL, &err));
 	tt_ring_writer_close(writer);
+	status = look("r");
+	ck_assert_uint_eq(status.rows_since_error, 3);
+	ck_assert_uint_eq(status.count_rows, 8 + 3);
+	tt_ring_status_free(&status);
 }
 END_TEST
 
@@ -673,7 +680,7 @@ START_TEST(hostile_texts_are_escaped)
 	create_ring("r", 8, 2);
 	ring = open_raw();
 	counters = tti_ring_counters(&ring);
-	tti_count_error(counters, -EIO, NULL, "x");
+	tti_count_error(counters, 0, -EIO, NULL, "x");
 	memset(counters->error_tag, 0xff, sizeof(counters->error_tag));
 	memset(counters->error_text, 0x1b, sizeof(counters->error_text));
 	atomic_store(&counters->error_code, INT64_MIN);
