@@ -3,20 +3,26 @@
  *
  *	roll_stall [--rolls N] [--rows N] [--interval MS]
  *
- * A file is filled in one batch; then, --interval later, one append is timed that finds it full.
+ * A file is filled in one batch but for its last rows; they come one by one, as from a feed that
+ * runs, for --interval; the append after them, which finds the file full, is timed.  (After a
+ * sleep of ten milliseconds any system call costs several times as much, on both sides.)
+ *
  * The goal is about a feed whose files last longer than it takes to make the next: so the
  * interval begins when the ring's counter says that the helper has made it, and the side that
  * makes its files inline waits at the same place for the interval alone.  "back to back" are
  * rolls that come each --interval, made or not: they say how late the helper is, and are shown.
  * The sides take turns in blocks of 50 rolls. */
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "bench.h"
 
 static double option_rolls = 1000, option_rows = 32768, option_interval = 10;
 
-enum { BLOCK = 50 };
-enum { PREPARED, HURRIED, INLINE, PREPARED_SYNC, HURRIED_SYNC, INLINE_SYNC, SIDES };
+enum { BLOCK = 50, TRICKLE = 1000 /* rows of an interval */ };
+enum { PREPARED, HURRIED, INLINE, PREPARED_SYNC, HURRIED_SYNC, INLINE_SYNC, BARE, SIDES };
 static const struct {
 	const char *name;
 	bool no_helper, hurried;
@@ -28,6 +34,7 @@ static const struct {
 	[PREPARED_SYNC] = { "sync 1 s", false, false, 1000 },
 	[HURRIED_SYNC] = { "sync 1 s, back to back", false, true, 1000 },
 	[INLINE_SYNC] = { "sync 1 s, inline", true, true, 1000 },
+	[BARE] = { "a bare rename at the same place", true, true, TT_SYNC_NONE },
 };
 
 struct block {
@@ -37,6 +44,7 @@ struct block {
 	struct bench_hist *hist; /* shared */
 };
 
+/* All but the last rows. */
 static void fill(struct tt_ring_writer *writer)
 {
 	struct tt_error err;
@@ -45,6 +53,7 @@ static void fill(struct tt_ring_writer *writer)
 
 	if (!rows)
 		bench_die("%s", err.text);
+	got = got > TRICKLE ? got - TRICKLE : 0;
 	for (uint64_t i = 0; i < got; i++)
 		rows[i] = (struct bench_tick){ (int64_t)i, 7, 100, 100.25, 1 };
 	if (tt_ring_publish(writer, got) < 0)
@@ -76,14 +85,60 @@ static void wait_prepared(const char *path, uint64_t before)
 	}
 }
 
+static void append_one(struct tt_ring_writer *writer)
+{
+	struct bench_tick row = { bench_now(), 7, 100, 100.25, 1 };
+	struct tt_error err;
+
+	if (tt_ring_append(writer, &row, 1, NULL, &err) < 0)
+		bench_die("%s", err.text);
+}
+
+static void trickle(struct tt_ring_writer *writer)
+{
+	int64_t begin = bench_now();
+
+	for (int64_t i = 0; i < TRICKLE; i++) {
+		int64_t due = begin + (int64_t)(option_interval * 1e6) * i / TRICKLE;
+
+		while (bench_now() < due)
+			bench_pause();
+		append_one(writer);
+	}
+}
+
+/* The one system call that a roll cannot do without, after the same wait. */
+static int bare_child(void *arg)
+{
+	const struct block *block = arg;
+	char from[620], to[620];
+	volatile uint64_t spun = 0;
+
+	bench_pin(BENCH_WRITER);
+	snprintf(from, sizeof(from), "%s/.bare", block->path);
+	for (unsigned i = 0; i < block->rolls; i++) {
+		int64_t before;
+
+		close(open(from, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+		snprintf(to, sizeof(to), "%s/.bare-%u", block->path, i);
+		before = bench_now();
+		while (bench_now() - before < (int64_t)(option_interval * 1e6))
+			spun++;
+		before = bench_now();
+		if (rename(from, to) < 0)
+			bench_die("%s: %s", to, strerror(errno));
+		bench_add(block->hist, bench_now() - before);
+		unlink(to);
+	}
+	return 0;
+}
+
 static int block_child(void *arg)
 {
 	const struct block *block = arg;
-	struct bench_tick row = { 0, 7, 100, 100.25, 1 };
 	struct tt_ring_writer *writer =
 		bench_ring_writer(block->path, 250, sides[block->side].sync_ms,
 				  sides[block->side].no_helper);
-	struct tt_error err;
 
 	bench_pin(BENCH_WRITER);
 	bench_pin_others(BENCH_READER);
@@ -95,10 +150,9 @@ static int block_child(void *arg)
 		/* each roll takes one, so before roll i, i were made and are gone */
 		if (!sides[block->side].hurried)
 			wait_prepared(block->path, i);
-		bench_sleep(option_interval / 1e3);
+		trickle(writer);
 		before = bench_now();
-		if (tt_ring_append(writer, &row, 1, NULL, &err) < 0)
-			bench_die("%s", err.text);
+		append_one(writer);
 		bench_add(block->hist, bench_now() - before);
 	}
 	tt_ring_writer_close(writer);
@@ -113,7 +167,7 @@ static void run_block(int side, unsigned rolls, struct bench_hist *hist)
 	snprintf(path, sizeof(path), "%s/ring", bench_dir(false));
 	bench_make_ring(&(struct bench_ring){
 		path, BENCH_TICK, true, (uint64_t)option_rows, 4, sides[side].sync_ms });
-	bench_wait(bench_spawn(block_child, &block));
+	bench_wait(bench_spawn(side == BARE ? bare_child : block_child, &block));
 	bench_remove_tree(path);
 }
 
@@ -145,8 +199,8 @@ int main(int argc, char **argv)
 	struct bench_hist *hists = bench_shared(sizeof(*hists) * SIDES);
 
 	bench_options(argc, argv, options, sizeof(options) / sizeof(options[0]));
-	if (option_rolls < 1 || option_rows < 16)
-		bench_die("--rolls must be at least 1, --rows at least 16");
+	if (option_rolls < 1 || option_rows <= TRICKLE)
+		bench_die("--rolls must be at least 1, --rows more than %d", TRICKLE);
 	for (unsigned done = 0; done < (unsigned)option_rolls; done += BLOCK) {
 		unsigned left = (unsigned)option_rolls - done;
 
@@ -155,6 +209,7 @@ int main(int argc, char **argv)
 	}
 	emit(PREPARED, INLINE, 10, hists);
 	emit(HURRIED, INLINE, 0, hists);
+	emit(BARE, INLINE, 0, hists);
 	emit(PREPARED_SYNC, INLINE_SYNC, 10, hists);
 	emit(HURRIED_SYNC, INLINE_SYNC, 0, hists);
 	munmap(hists, sizeof(*hists) * SIDES);

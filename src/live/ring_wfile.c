@@ -147,6 +147,8 @@ int tti_wfile_prepare(struct tti_wfile **out, struct tti_ring *ring,
 		rc = tti_wfile_take_entry(file, ring, idx, err);
 	if (rc < 0)
 		goto undo;
+	/* the roll's first store would fault: the mapping is new */
+	tti_field_store(&file->entry->first_row_ns, INT64_MIN);
 	*out = file;
 	return TT_OK;
 
