@@ -51,7 +51,7 @@ runs() {
 runs append_latency --bytes 16384 --repetitions 1
 runs append_peers --seconds 0.01 --rounds 1
 runs append_rate --seconds 0.2 --rounds 1 --rate 20000 --rate2 1000
-runs roll_stall --rolls 4 --rows 64 --interval 1
+runs roll_stall --rolls 4 --rows 1200 --interval 1
 runs reader_latency --seconds 0.05 --rounds 1 --readers 2
 runs fanout --seconds 0.1 --rounds 1 --rate 10000 --readers 3
 runs scan --rows 10000 --files 3 --repetitions 2
