@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include "ticktail/error.h"
 
 int tti_map_open(struct tti_map *map, int fd, uint64_t bytes, bool writable)
@@ -32,23 +31,4 @@ void tti_map_close(struct tti_map *map)
 		munmap(map->addr, map->bytes);
 	*map = (struct tti_map){ NULL, 0 };
 	errno = saved;
-}
-
-#ifndef MADV_POPULATE_READ /* since Linux 5.14 and glibc 2.35 */
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
-int tti_map_populate(const struct tti_map *map, uint64_t offset, uint64_t n,
-		     bool writable)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t from = offset & ~(page - 1);
-
-	if (n == 0 || offset + n > map->bytes)
-		return n == 0 ? TT_OK : -EINVAL;
-	if (madvise((char *)map->addr + from, (size_t)(offset + n - from),
-		    writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
-		return TT_OK;
-	return errno == EINVAL ? TT_OK : -errno; /* EINVAL: an older kernel */
 }

@@ -19,9 +19,4 @@ int tti_map_open(struct tti_map *map, int fd, uint64_t bytes, bool writable);
 void tti_map_close(struct tti_map *map); /* accepts an empty map; idempotent */
 #define tti_auto_map TTI_CLEANUP(tti_map_close) struct tti_map
 
-/* Fault in [offset, offset + n) for writing or reading, so that a full disk or an unreadable
- * page is an error here and not a signal later.  TT_OK also where the kernel cannot. */
-int tti_map_populate(const struct tti_map *map, uint64_t offset, uint64_t n,
-		     bool writable);
-
 #endif
