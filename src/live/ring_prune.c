@@ -373,10 +373,12 @@ static void drop_until_fits(struct tti_ring *ring, struct tti_items *items,
 {
 	uint64_t limit = ring->settings.max_bytes;
 
-	for (size_t i = 0; i<items->count && * total + next_bytes> limit; i++) {
+	for (size_t i = 0; i < items->count; i++) {
 		const struct tti_ring_item *item = &items->at[i];
 		struct tti_drop drop;
 
+		if (*total + next_bytes <= limit)
+			return;
 		if (item->queued || !item->sealed || look(ring, item, &drop, NULL) < 0 ||
 		    is_unsynced(ring, item, drop.end))
 			continue;
