@@ -30,4 +30,4 @@ include tests/examples/local.mk
 include tests/bench/local.mk
 include tests/lint/local.mk
 endif
-EXTRA_DIST += tests/functions.sh
+EXTRA_DIST += tests/functions.sh tests/lib/valgrind.supp
