@@ -289,12 +289,13 @@ TT_API void tt_staged_plan_free(struct tt_staged_plan *plan); /* NULL: nothing *
 
 /* A slab, or the output of a get, or the value of a set. */
 #define TT_PLAN_OUTSIDE UINT64_MAX
-/* count rows from slab from to slab to.  A row is 5 x rank numbers: start in the source,
- * start in the destination, count, stride in the source, stride in the destination. */
+/* rows rows from slab from to slab to. */
 struct tt_plan_transfer {
-	uint64_t from, to;
-	const uint64_t *rows;
-	uint64_t count;
+	uint64_t from, to, rows;
+};
+/* How far the rows of a transfer have been looked at; { 0 }: not yet. */
+struct tt_plan_cursor {
+	uint64_t at, part;
 };
 struct tt_plan_info {
 	enum tt_staged_op op;
@@ -306,6 +307,13 @@ TT_API void tt_staged_plan_info(const struct tt_staged_plan *plan,
 				struct tt_plan_info *out);
 TT_API void tt_staged_plan_transfer(const struct tt_staged_plan *plan, uint64_t i,
 				    struct tt_plan_transfer *out);
+/* The next rows of transfer i, at most room of them, into rows, which has room for as many times
+ * 5 x rank numbers: of each axis the start in the source, then of each the start in the
+ * destination, the count, the stride in the source, the stride in the destination.  Returns
+ * how many; 0: there are no more.  They are made here, not stored. */
+TT_API uint64_t tt_staged_plan_rows(const struct tt_staged_plan *plan, uint64_t transfer,
+				    struct tt_plan_cursor *cursor, uint64_t *rows,
+				    uint64_t room);
 /* The plan in words, malloc'ed; head_only: its first line. */
 TT_API int tt_staged_plan_text(const struct tt_staged_plan *plan, bool head_only,
 			       char **text_out, struct tt_error *err);

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/error.h"
+#include "staged/nd.h"
 #include "staged/transfer.h"
 
 /* A chunk at an edge does not fill its place.  What it leaves is never told to anybody, but
@@ -85,21 +86,149 @@ static struct tti_side side(struct tt_staged *array, uint64_t slab,
 	return tti_slab_side(entry->slab, entry->rows);
 }
 
-static int run_group(const struct tt_staged_plan *plan, const struct tti_group *group,
-		     struct tt_staged *array, const struct tt_nd *outside,
+/* Rows are made by the sheet: as many as stay in the nearest cache. */
+enum { SHEET_WORDS = 2560 };
+
+struct run {
+	const struct tt_staged_plan *plan;
+	struct tt_staged *array;
+	const struct tt_nd *outside;
+	bool stream;
+};
+
+static int run_group(const struct run *run, const struct tti_group *group,
 		     struct tt_error *err)
 {
-	struct tti_side from = side(array, group->from, outside);
-	struct tti_side to = side(array, group->to, outside);
-	struct tti_rows rows = { (const uint64_t *)plan->rows.items +
-					 group->first * 5 * plan->rank,
-				 group->count };
+	struct tti_side from = side(run->array, group->from, run->outside);
+	struct tti_side to = side(run->array, group->to, run->outside);
+	struct tt_plan_cursor cursor = { 0, 0 };
+	uint64_t sheet[SHEET_WORDS], room = SHEET_WORDS / (5 * run->plan->rank);
+	struct tti_rows rows = { .rows = sheet, .stream = run->stream };
+	int rc = TT_OK;
 
-	if (!from.nd->data)
-		return tti_transfer_read(
-			&to, &tti_entry_at(array, group->from)->slab->base, rows, err);
-	tti_transfer(&to, &from, rows);
-	return TT_OK;
+	while (rc == TT_OK && (rows.count = tti_staged_plan_rows(
+				       run->plan, group, &cursor, sheet, room)) > 0) {
+		if (from.nd->data)
+			tti_transfer(&to, &from, rows);
+		else
+			rc = tti_transfer_read(
+				&to, &tti_entry_at(run->array, group->from)->slab->base,
+				rows, err);
+	}
+	return rc;
+}
+
+/* ---- In the order of the outside ---- */
+
+/* More than caches and address translation hold near: then neighbours outside should be moved
+ * one after the other. */
+enum { FAR_BYTES = 1 << 20 };
+/* More than is likely to be read again before it has left the caches anyway. */
+enum { STREAM_BYTES = 4 << 20 };
+
+static uint64_t outside_bytes(const struct tt_nd *outside)
+{
+	uint64_t bytes;
+
+	return outside && tti_shape_bytes(outside->rank, outside->shape,
+					  outside->element.bytes, &bytes, NULL) == TT_OK
+		       ? bytes
+		       : 0;
+}
+
+/* About as much as is written. */
+static uint64_t moved_bytes(const struct tt_staged_plan *plan,
+			    const struct tt_nd *outside, struct tt_element element)
+{
+	uint64_t bytes;
+
+	if (outside)
+		return outside_bytes(outside);
+	return tti_shape_bytes(plan->rank, plan->chunk, element.bytes, &bytes, NULL) <
+				       0 ||
+			       tti_mul_overflow(bytes, plan->hits.count, &bytes)
+		       ? UINT64_MAX
+		       : bytes;
+}
+
+static bool has_outside(const struct tti_group *group)
+{
+	return group->source == TTI_ROWS_OUT || group->source == TTI_ROWS_IN;
+}
+
+/* Whether all rows to or from the outside can be moved in any order of chunks, and the order
+ * they have is another than that of their places. */
+static bool is_scattered(const struct run *run)
+{
+	const struct tti_group *groups = run->plan->groups.items;
+	const struct tti_hit *hits = run->plan->hits.items;
+	uint64_t next = 0;
+	bool scattered = false;
+
+	for (size_t i = 0; i < run->plan->groups.count; i++) {
+		uint64_t slab =
+			groups[i].source == TTI_ROWS_OUT ? groups[i].from : groups[i].to;
+
+		if (!has_outside(&groups[i]))
+			continue;
+		if (!tti_entry_at(run->array, slab)->slab->nd.data)
+			return false;
+		for (uint64_t k = 0; k < groups[i].count; k++)
+			scattered |= hits[groups[i].first + k].at != next++;
+	}
+	return scattered;
+}
+
+/* What goes to or from the outside by its places, a run of one slab at a time; sorted has room
+ * for all hits. */
+static int run_by_place(const struct run *run, struct tti_hit *sorted,
+			struct tt_error *err)
+{
+	struct tt_staged_plan by_place = *run->plan;
+	const struct tti_group *groups = run->plan->groups.items;
+	const struct tti_hit *hits = run->plan->hits.items;
+	struct run mine = { &by_place, run->array, run->outside, run->stream };
+	bool out = run->plan->op == TT_PLAN_GET;
+	uint64_t count = 0, next;
+	int rc = TT_OK;
+
+	for (size_t i = 0; i < run->plan->groups.count; i++)
+		for (uint64_t k = 0; has_outside(&groups[i]) && k < groups[i].count;
+		     k++) {
+			sorted[hits[groups[i].first + k].at] = hits[groups[i].first + k];
+			count++;
+		}
+	by_place.hits.items = sorted;
+	for (uint64_t i = 0; rc == TT_OK && i < count; i = next) {
+		uint64_t slab = sorted[i].slab;
+
+		next = tti_hits_group_end(sorted, i, count);
+		rc = run_group(
+			&mine,
+			&(struct tti_group){ .from = out ? slab : TT_PLAN_OUTSIDE,
+					     .to = out ? TT_PLAN_OUTSIDE : slab,
+					     .source = out ? TTI_ROWS_OUT : TTI_ROWS_IN,
+					     .first = i,
+					     .count = next - i },
+			err);
+	}
+	return rc;
+}
+
+/* What moves between slabs comes first in a plan. */
+static int run_groups(const struct run *run, struct tt_error *err)
+{
+	const struct tti_group *groups = run->plan->groups.items;
+	tti_auto_free struct tti_hit *sorted = NULL;
+	int rc = TT_OK;
+
+	/* without memory for it, in the order of the plan */
+	if (outside_bytes(run->outside) >= FAR_BYTES && is_scattered(run))
+		sorted = malloc(run->plan->hits.count * sizeof(*sorted));
+	for (size_t i = 0; rc == TT_OK && i < run->plan->groups.count; i++)
+		if (!sorted || !has_outside(&groups[i]))
+			rc = run_group(run, &groups[i], err);
+	return rc < 0 || !sorted ? rc : run_by_place(run, sorted, err);
 }
 
 static void swap_words(uint64_t *a, uint64_t *b, uint32_t n)
@@ -159,11 +288,12 @@ void tti_staged_plan_undo(struct tt_staged_plan *plan, struct tt_staged *array)
 int tti_staged_plan_apply(struct tt_staged_plan *plan, struct tt_staged *array,
 			  const struct tt_nd *outside, struct tt_error *err)
 {
-	const struct tti_group *groups = plan->groups.items;
+	struct run run = { plan, array, outside,
+			   moved_bytes(plan, outside, array->element) >= STREAM_BYTES };
 	int rc = ready(plan, array, err);
 
-	for (size_t i = 0; rc == TT_OK && i < plan->groups.count; i++)
-		rc = run_group(plan, &groups[i], array, outside, err);
+	if (rc == TT_OK)
+		rc = run_groups(&run, err);
 	if (rc < 0) {
 		drop_from(array, plan->first_appended);
 		return rc;

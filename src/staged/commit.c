@@ -123,7 +123,7 @@ static int run_groups(const struct tt_staged_plan *plan, struct tt_staged *array
 		struct tti_side into = tti_slab_side(to, to->nd.shape[0]);
 		struct tti_rows rows = { (const uint64_t *)plan->rows.items +
 						 groups[i].first * 5 * plan->rank,
-					 groups[i].count };
+					 groups[i].count, false };
 
 		if (to->nd.data)
 			tti_transfer(&into, &from, rows);

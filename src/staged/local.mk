@@ -17,6 +17,7 @@ libttstaged_la_SOURCES += \
 	src/staged/plan_commit.c \
 	src/staged/plan_pieces.c \
 	src/staged/plan_resize.c \
+	src/staged/plan_rows.c \
 	src/staged/plan_text.c \
 	src/staged/print.c src/staged/print.h \
 	src/staged/query.c src/staged/query.h \

@@ -35,6 +35,10 @@ void tti_staged_plan_fini(struct tt_staged_plan *plan)
 	tti_vec_fini(&plan->appended);
 	tti_vec_fini(&plan->groups);
 	tti_vec_fini(&plan->rows);
+	tti_vec_fini(&plan->hits);
+	if (plan->mappers)
+		tti_mappers_fini(plan->mappers, plan->rank);
+	free(plan->mappers);
 	tti_vec_fini(&plan->truncations);
 	tti_vec_fini(&plan->dropped);
 	tti_vec_fini(&plan->updates);
@@ -65,7 +69,10 @@ int tti_staged_plan_group(struct tt_staged_plan *plan, uint64_t from, uint64_t t
 
 	if (!group)
 		return no_memory(err);
-	*group = (struct tti_group){ from, to, plan->rows.count, 0 };
+	*group = (struct tti_group){ .from = from,
+				     .to = to,
+				     .source = TTI_ROWS_STORED,
+				     .first = plan->rows.count };
 	return TT_OK;
 }
 
@@ -80,17 +87,11 @@ int tti_staged_plan_row(struct tt_staged_plan *plan, struct tti_row_mut *out,
 	if (!row)
 		return no_memory(err);
 	last->count++;
+	last->rows++;
+	plan->row_count++;
 	*out = (struct tti_row_mut){ row, row + rank, row + 2 * (size_t)rank,
 				     row + 3 * (size_t)rank, row + 4 * (size_t)rank };
 	return TT_OK;
-}
-
-int tti_staged_plan_expect(struct tt_staged_plan *plan, uint64_t rows,
-			   struct tt_error *err)
-{
-	return tti_vec_reserve(&plan->rows, rows, 5 * plan->rank * sizeof(uint64_t))
-		       ? TT_OK
-		       : no_memory(err);
 }
 
 int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t slab,
@@ -102,79 +103,4 @@ int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t
 		return no_memory(err);
 	*update = (struct tti_update){ chunk, slab, offset };
 	return TT_OK;
-}
-
-int tti_staged_plan_chunk_row(struct tt_staged_plan *plan,
-			      const struct tti_mapper *mappers, const uint64_t *place,
-			      uint64_t from_offset, uint64_t to_offset,
-			      struct tt_error *err)
-{
-	struct tti_row_mut row;
-	int rc = tti_staged_plan_row(plan, &row, err);
-
-	if (rc < 0)
-		return rc;
-	for (uint32_t axis = 0; axis < plan->rank; axis++) {
-		const struct tti_mapper *m = &mappers[axis];
-
-		row.from[axis] = axis == 0 ? from_offset : 0;
-		row.to[axis] = axis == 0 ? to_offset : 0;
-		row.count[axis] = tti_chunk_extent(m->size, m->chunk,
-						   tti_mapper_chunk(m, place[axis]));
-		row.from_stride[axis] = row.to_stride[axis] = 1;
-	}
-	return TT_OK;
-}
-
-static int value_row(struct tt_staged_plan *plan, const struct tti_span *const *spans,
-		     uint64_t offset, bool into_slab, struct tt_error *err)
-{
-	struct tti_row_mut row = { NULL, NULL, NULL, NULL, NULL };
-	int rc = tti_staged_plan_row(plan, &row, err);
-	/* the slab's side and the other */
-	uint64_t *slab = into_slab ? row.to : row.from;
-	uint64_t *value = into_slab ? row.from : row.to;
-	uint64_t *slab_stride = into_slab ? row.to_stride : row.from_stride;
-	uint64_t *value_stride = into_slab ? row.from_stride : row.to_stride;
-
-	if (rc < 0)
-		return rc;
-	for (uint32_t axis = 0; axis < plan->rank; axis++) {
-		const struct tti_span *span = spans[axis];
-
-		slab[axis] = span->chunk_start;
-		value[axis] = span->value_start;
-		row.count[axis] = span->count;
-		slab_stride[axis] = span->chunk_stride;
-		value_stride[axis] = span->value_stride;
-	}
-	slab[0] += offset;
-	return TT_OK;
-}
-
-int tti_staged_plan_value_rows(struct tt_staged_plan *plan,
-			       const struct tti_mapper *mappers, const uint64_t *place,
-			       uint64_t offset, bool into_slab, struct tt_error *err)
-{
-	struct tti_span slices[TT_MAX_RANK];
-	const struct tti_span *spans[TT_MAX_RANK];
-	uint32_t many_axis = 0;
-	uint64_t many = 1;
-	int rc = TT_OK;
-
-	for (uint32_t axis = 0; axis < plan->rank; axis++) {
-		const struct tti_mapper *m = &mappers[axis];
-		uint64_t count;
-
-		spans[axis] =
-			tti_mapper_spans(m, place[axis], tti_mapper_chunk(m, place[axis]),
-					 &slices[axis], &count);
-		if (count > 1) { /* at most one axis has a list */
-			many = count;
-			many_axis = axis;
-		}
-	}
-	for (uint64_t i = 0; rc == TT_OK && i < many; i++, spans[many_axis]++)
-		rc = value_row(plan, spans, offset, into_slab, err);
-	return rc;
 }

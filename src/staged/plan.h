@@ -11,9 +11,21 @@
 #include "staged/array.h"
 #include "staged/query.h"
 
+/* Where a group's rows come from.  Only those that follow no rule are stored; the others are
+ * made when they are wanted, from the hits and the mappers. */
+enum tti_source {
+	TTI_ROWS_STORED,
+	TTI_ROWS_OUT, /* what the mappers select of each hit, to the outside */
+	TTI_ROWS_IN,  /* and from there */
+	/* each hit whole, to rows to_offset, to_offset + chunk[0], ... */
+	TTI_ROWS_MOVE,
+};
 struct tti_group {
-	uint64_t from, to;     /* slabs, or TT_PLAN_OUTSIDE */
-	uint64_t first, count; /* rows */
+	uint64_t from, to; /* slabs, or TT_PLAN_OUTSIDE */
+	enum tti_source source;
+	uint64_t first, count; /* of plan->rows, or of plan->hits */
+	uint64_t rows;
+	uint64_t to_offset;
 };
 struct tti_update {
 	uint64_t chunk, slab, offset;
@@ -47,6 +59,9 @@ struct tt_staged_plan {
 	struct tti_vec appended;    /* uint64_t: rows of each */
 	struct tti_vec groups;	    /* struct tti_group */
 	struct tti_vec rows;	    /* 5 x rank uint64_t each */
+	struct tti_mapper *mappers; /* [rank], of get, set and load; else NULL */
+	struct tti_vec hits;	    /* struct tti_hit */
+	uint64_t row_count;	    /* of all groups */
 	struct tti_vec truncations; /* struct tti_truncation */
 	struct tti_vec dropped;	    /* struct tti_drop */
 	struct tti_vec updates;	    /* struct tti_update, to the grid as it is */
@@ -78,21 +93,16 @@ struct tti_row_mut {
 };
 int tti_staged_plan_row(struct tt_staged_plan *plan, struct tti_row_mut *out,
 			struct tt_error *err);
-/* Room for rows that are to come, in one go. */
-int tti_staged_plan_expect(struct tt_staged_plan *plan, uint64_t rows,
-			   struct tt_error *err);
+/* A group of rows that are not stored; group->rows is counted here. */
+int tti_staged_plan_hits(struct tt_staged_plan *plan, const struct tti_group *group,
+			 struct tt_error *err);
+/* The next rows of a group, at most room, from *cursor on (zeroed: the first); 0: no more. */
+uint64_t tti_staged_plan_rows(const struct tt_staged_plan *plan,
+			      const struct tti_group *group,
+			      struct tt_plan_cursor *cursor, uint64_t *rows,
+			      uint64_t room);
 int tti_staged_plan_update(struct tt_staged_plan *plan, uint64_t chunk, uint64_t slab,
 			   uint64_t offset, struct tt_error *err);
-
-/* The whole of a chunk, cut to the shape, from one slab to another: offsets are rows. */
-int tti_staged_plan_chunk_row(struct tt_staged_plan *plan,
-			      const struct tti_mapper *mappers, const uint64_t *place,
-			      uint64_t from_offset, uint64_t to_offset,
-			      struct tt_error *err);
-/* What the mappers select of a chunk, between its slab and the outside. */
-int tti_staged_plan_value_rows(struct tt_staged_plan *plan,
-			       const struct tti_mapper *mappers, const uint64_t *place,
-			       uint64_t offset, bool into_slab, struct tt_error *err);
 
 int tti_staged_plan_get(struct tt_staged_plan *plan, const struct tt_staged *array,
 			const struct tti_selection *sel, struct tt_error *err);

@@ -7,39 +7,28 @@
 #include "staged/plan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/error.h"
 
-/* What get, set and load share: a query over mappers. */
-struct access {
-	struct tti_mapper mappers[TT_MAX_RANK];
-	struct tti_query query;
-};
-
-static int access_init(struct access *access, const struct tt_staged *array,
-		       const struct tti_selection *sel, struct tt_error *err)
+/* What get, set and load share: mappers, and the chunks they select. */
+static int find_hits(struct tt_staged_plan *plan, const struct tt_staged *array,
+		     const struct tti_selection *sel, struct tt_error *err)
 {
 	struct tti_where where = { array->rank, array->grid_shape, array->grid->slab,
 				   array->grid->offset };
-	int rc = tti_mappers_init(access->mappers, sel, array->shape, array->chunk, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	rc = tti_query_init(&access->query, access->mappers, &where, err);
-	if (rc < 0)
-		tti_mappers_fini(access->mappers, array->rank);
-	return rc;
+	plan->mappers = calloc(array->rank, sizeof(*plan->mappers));
+	if (!plan->mappers)
+		return tti_fail(err, -ENOMEM, "a plan: out of memory");
+	rc = tti_mappers_init(plan->mappers, sel, array->shape, array->chunk, err);
+	return rc < 0 ? rc : tti_query(&plan->hits, plan->mappers, &where, err);
 }
 
-static void access_fini(struct access *access)
+static struct tti_hit *hits_of(const struct tt_staged_plan *plan)
 {
-	tti_mappers_fini(access->mappers, access->query.rank);
-	tti_query_fini(&access->query);
-}
-
-static const uint64_t *place_of(const struct access *access, const struct tti_hit *hit)
-{
-	return access->query.places + hit->at;
+	return plan->hits.items;
 }
 
 static void describe_outside(struct tt_staged_plan *plan, const struct tti_selection *sel)
@@ -52,65 +41,79 @@ static void describe_outside(struct tt_staged_plan *plan, const struct tti_selec
 		plan->point[i] = sel->axis[i].kind == TTI_AXIS_POINT;
 }
 
-/* ---- get ---- */
-
-static int get_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
-		    struct access *access, struct tt_error *err)
+/* Groups of hits first to end, sorted, one for each slab, between it and the outside. */
+static int add_groups(struct tt_staged_plan *plan, enum tti_source source, uint64_t first,
+		      uint64_t end, struct tt_error *err)
 {
-	struct tti_query *query = &access->query;
-	int rc = tti_hits_sort(query->hits, query->count, err);
+	const struct tti_hit *hits = hits_of(plan);
+	int rc = TT_OK;
 
-	(void)array;
-	if (rc == TT_OK)
-		rc = tti_staged_plan_expect(plan, query->count, err);
-	for (uint64_t i = 0; rc == TT_OK && i < query->count; i++) {
-		const struct tti_hit *hit = &query->hits[i];
+	while (rc == TT_OK && first < end) {
+		uint64_t slab = hits[first].slab;
+		uint64_t next = tti_hits_group_end(hits, first, end);
+		bool out = source == TTI_ROWS_OUT;
 
-		if (i == 0 || hit->slab != hit[-1].slab)
-			rc = tti_staged_plan_group(plan, hit->slab, TT_PLAN_OUTSIDE, err);
-		if (rc == TT_OK)
-			rc = tti_staged_plan_value_rows(plan, access->mappers,
-							place_of(access, hit),
-							hit->offset, false, err);
+		rc = tti_staged_plan_hits(
+			plan,
+			&(struct tti_group){ .from = out ? slab : TT_PLAN_OUTSIDE,
+					     .to = out ? TT_PLAN_OUTSIDE : slab,
+					     .source = source,
+					     .first = first,
+					     .count = next - first },
+			err);
+		first = next;
 	}
 	return rc;
 }
 
+/* ---- get ---- */
+
+static int get_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
+		    struct tt_error *err)
+{
+	uint64_t count = plan->hits.count;
+	int rc = tti_hits_sort(hits_of(plan), count, err);
+
+	(void)array;
+	return rc < 0 ? rc : add_groups(plan, TTI_ROWS_OUT, 0, count, err);
+}
+
 /* ---- Moving chunks to a new staged slab ---- */
 
-static bool is_partial(const struct access *access, const struct tti_hit *hit)
+static bool is_partial(const struct tt_staged_plan *plan, const struct tti_hit *hit)
 {
-	for (uint32_t axis = 0; axis < access->query.rank; axis++)
-		if (!tti_mapper_is_whole(&access->mappers[axis],
-					 place_of(access, hit)[axis]))
+	uint64_t place[TT_MAX_RANK];
+
+	tti_hit_place(hit, plan->mappers, plan->rank, place);
+	for (uint32_t axis = 0; axis < plan->rank; axis++)
+		if (!tti_mapper_is_whole(&plan->mappers[axis], place[axis]))
 			return true;
 	return false;
 }
 
-/* Copy count sorted hits, whole chunks, to a new slab; the hits then say where they
- * are. */
-static int move_chunks(struct tt_staged_plan *plan, const struct access *access,
-		       struct tti_hit *hits, uint64_t count, struct tt_error *err)
+/* Copy count hits from number first on, sorted, to a new slab, whole. */
+static int move_chunks(struct tt_staged_plan *plan, uint64_t first, uint64_t count,
+		       struct tt_error *err)
 {
-	uint64_t to = 0, group = 0;
+	const struct tti_hit *hits = hits_of(plan) + first;
+	uint64_t to = 0, next;
 	int rc = count > 0 ? tti_staged_plan_append(plan, count, &to, err) : TT_OK;
 
-	for (uint64_t i = 0; rc == TT_OK && i < count; i++) {
-		struct tti_hit *hit = &hits[i];
-		uint64_t offset = i * plan->chunk[0];
-
-		if (i == 0 || hit->slab != group)
-			rc = tti_staged_plan_group(plan, hit->slab, to, err);
-		group = hit->slab;
-		if (rc == TT_OK)
-			rc = tti_staged_plan_chunk_row(plan, access->mappers,
-						       place_of(access, hit), hit->offset,
-						       offset, err);
-		if (rc == TT_OK)
-			rc = tti_staged_plan_update(plan, hit->chunk, to, offset, err);
-		hit->slab = to;
-		hit->offset = offset;
+	for (uint64_t i = 0; rc == TT_OK && i < count; i = next) {
+		next = tti_hits_group_end(hits, i, count);
+		rc = tti_staged_plan_hits(
+			plan,
+			&(struct tti_group){ .from = hits[i].slab,
+					     .to = to,
+					     .source = TTI_ROWS_MOVE,
+					     .first = first + i,
+					     .count = next - i,
+					     .to_offset = i * plan->chunk[0] },
+			err);
 	}
+	for (uint64_t i = 0; rc == TT_OK && i < count; i++)
+		rc = tti_staged_plan_update(plan, hits[i].chunk, to, i * plan->chunk[0],
+					    err);
 	return rc;
 }
 
@@ -118,13 +121,14 @@ static int move_chunks(struct tt_staged_plan *plan, const struct access *access,
 
 /* Bring hits that have to be moved first (covered in part, not staged yet) to the front,
  * each part keeping its order. */
-static uint64_t partition(struct tti_hit *hits, uint64_t count, struct tti_hit *scratch,
-			  const struct tt_staged *array, const struct access *access)
+static uint64_t partition(struct tt_staged_plan *plan, const struct tt_staged *array,
+			  struct tti_hit *scratch)
 {
+	struct tti_hit *hits = hits_of(plan);
 	uint64_t front = 0, back = 0;
 
-	for (uint64_t i = 0; i < count; i++) {
-		if (!tti_is_staged(array, hits[i].slab) && is_partial(access, &hits[i]))
+	for (uint64_t i = 0; i < plan->hits.count; i++) {
+		if (!tti_is_staged(array, hits[i].slab) && is_partial(plan, &hits[i]))
 			hits[front++] = hits[i];
 		else
 			scratch[back++] = hits[i];
@@ -134,93 +138,86 @@ static uint64_t partition(struct tti_hit *hits, uint64_t count, struct tti_hit *
 	return front;
 }
 
-/* The chunks covered wholly that are not staged, sorted first of all: a slab of their
- * own. */
-static int set_whole(struct tt_staged_plan *plan, const struct access *access,
-		     uint64_t count, struct tt_error *err)
+/* Have the first count hits moved: what is moved is kept behind all, the hits themselves then
+ * say where they will be. */
+static int move_partial(struct tt_staged_plan *plan, uint64_t count, struct tt_error *err)
 {
-	uint64_t to = 0;
-	int rc = count > 0 ? tti_staged_plan_append(plan, count, &to, err) : TT_OK;
+	uint64_t behind = plan->hits.count, to = plan->first_appended;
+	struct tti_hit *hits;
+	int rc;
 
-	if (rc == TT_OK && count > 0)
-		rc = tti_staged_plan_group(plan, TT_PLAN_OUTSIDE, to, err);
-	for (uint64_t i = 0; rc == TT_OK && i < count; i++) {
-		const struct tti_hit *hit = &access->query.hits[i];
-		uint64_t offset = i * plan->chunk[0];
-
-		rc = tti_staged_plan_value_rows(plan, access->mappers,
-						place_of(access, hit), offset, true, err);
-		if (rc == TT_OK)
-			rc = tti_staged_plan_update(plan, hit->chunk, to, offset, err);
+	if (count == 0)
+		return TT_OK;
+	rc = tti_hits_sort(hits_of(plan), count, err);
+	if (rc < 0)
+		return rc;
+	if (!tti_vec_add(&plan->hits, count, sizeof(*hits)))
+		return tti_fail(err, -ENOMEM, "a plan: out of memory");
+	hits = hits_of(plan);
+	memcpy(hits + behind, hits, count * sizeof(*hits));
+	rc = move_chunks(plan, behind, count, err);
+	for (uint64_t i = 0; i < count; i++) {
+		hits[i].slab = to;
+		hits[i].offset = i * plan->chunk[0];
 	}
 	return rc;
 }
 
-static int set_in_place(struct tt_staged_plan *plan, const struct access *access,
-			uint64_t first, struct tt_error *err)
+/* The first count hits, covered wholly and not staged yet, get a place in a slab of their
+ * own. */
+static int place_whole(struct tt_staged_plan *plan, uint64_t count, struct tt_error *err)
 {
-	const struct tti_query *query = &access->query;
-	int rc = TT_OK;
+	struct tti_hit *hits = hits_of(plan);
+	uint64_t to = 0;
+	int rc = count > 0 ? tti_staged_plan_append(plan, count, &to, err) : TT_OK;
 
-	for (uint64_t i = first; rc == TT_OK && i < query->count; i++) {
-		const struct tti_hit *hit = &query->hits[i];
-
-		if (i == first || hit->slab != hit[-1].slab)
-			rc = tti_staged_plan_group(plan, TT_PLAN_OUTSIDE, hit->slab, err);
-		if (rc == TT_OK)
-			rc = tti_staged_plan_value_rows(plan, access->mappers,
-							place_of(access, hit),
-							hit->offset, true, err);
+	for (uint64_t i = 0; rc == TT_OK && i < count; i++) {
+		hits[i].slab = to;
+		hits[i].offset = i * plan->chunk[0];
+		rc = tti_staged_plan_update(plan, hits[i].chunk, to, hits[i].offset, err);
 	}
 	return rc;
 }
 
 static int set_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
-		    struct access *access, struct tt_error *err)
+		    struct tt_error *err)
 {
-	struct tti_query *query = &access->query;
-	struct tti_hit *scratch = malloc(query->count * sizeof(*scratch));
-	uint64_t partial, whole = 0;
+	uint64_t count = plan->hits.count, whole = 0;
+	struct tti_hit *scratch = malloc(count * sizeof(*scratch));
 	int rc;
 
 	if (!scratch)
 		return tti_fail(err, -ENOMEM, "a plan: out of memory");
-	partial = partition(query->hits, query->count, scratch, array, access);
+	rc = move_partial(plan, partition(plan, array, scratch), err);
 	free(scratch);
-	rc = tti_hits_sort(query->hits, partial, err);
 	if (rc == TT_OK)
-		rc = move_chunks(plan, access, query->hits, partial, err);
-	if (rc == TT_OK)
-		rc = tti_hits_sort(query->hits, query->count, err);
+		rc = tti_hits_sort(hits_of(plan), count, err);
 	if (rc < 0)
 		return rc;
-	while (whole < query->count && !tti_is_staged(array, query->hits[whole].slab))
+	while (whole < count && !tti_is_staged(array, hits_of(plan)[whole].slab))
 		whole++;
-	rc = set_whole(plan, access, whole, err);
-	return rc < 0 ? rc : set_in_place(plan, access, whole, err);
+	rc = place_whole(plan, whole, err);
+	if (rc == TT_OK)
+		rc = add_groups(plan, TTI_ROWS_IN, 0, whole, err);
+	return rc < 0 ? rc : add_groups(plan, TTI_ROWS_IN, whole, count, err);
 }
 
 /* ---- Both ---- */
 
 typedef int rows_fn(struct tt_staged_plan *plan, const struct tt_staged *array,
-		    struct access *access, struct tt_error *err);
+		    struct tt_error *err);
 
 /* The rows of what sel selects; none when that is nothing. */
 static int plan_rows(struct tt_staged_plan *plan, const struct tt_staged *array,
 		     const struct tti_selection *sel, rows_fn *rows, struct tt_error *err)
 {
-	struct access access;
 	int rc;
 
 	describe_outside(plan, sel);
 	if (sel->empty)
 		return TT_OK;
-	rc = access_init(&access, array, sel, err);
-	if (rc < 0)
-		return rc;
-	rc = rows(plan, array, &access, err);
-	access_fini(&access);
-	return rc;
+	rc = find_hits(plan, array, sel, err);
+	return rc < 0 ? rc : rows(plan, array, err);
 }
 
 int tti_staged_plan_get(struct tt_staged_plan *plan, const struct tt_staged *array,
@@ -243,7 +240,7 @@ int tti_staged_plan_load(struct tt_staged_plan *plan, const struct tt_staged *ar
 			 struct tt_error *err)
 {
 	struct tti_selection all;
-	struct access access;
+	struct tti_hit *hits;
 	uint64_t count = 0;
 	int rc;
 
@@ -251,18 +248,14 @@ int tti_staged_plan_load(struct tt_staged_plan *plan, const struct tt_staged *ar
 	tti_selection_all(&all, array->rank, array->shape);
 	if (all.empty || array->bases == 0)
 		return TT_OK;
-	rc = access_init(&access, array, &all, err);
+	rc = find_hits(plan, array, &all, err);
 	if (rc < 0)
 		return rc;
-	for (uint64_t i = 0; i < access.query.count; i++) {
-		struct tti_hit hit = access.query.hits[i];
-
-		if (hit.slab > 0 && !tti_is_staged(array, hit.slab))
-			access.query.hits[count++] = hit;
-	}
-	rc = tti_hits_sort(access.query.hits, count, err);
-	if (rc == TT_OK)
-		rc = move_chunks(plan, &access, access.query.hits, count, err);
-	access_fini(&access);
-	return rc;
+	hits = hits_of(plan);
+	for (uint64_t i = 0; i < plan->hits.count; i++)
+		if (hits[i].slab > 0 && !tti_is_staged(array, hits[i].slab))
+			hits[count++] = hits[i];
+	plan->hits.count = count;
+	rc = tti_hits_sort(hits, count, err);
+	return rc < 0 ? rc : move_chunks(plan, 0, count, err);
 }

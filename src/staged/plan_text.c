@@ -74,7 +74,7 @@ void tt_staged_plan_info(const struct tt_staged_plan *plan, struct tt_plan_info 
 		.rank = plan->rank,
 		.appended = plan->appended.count,
 		.dropped = plan->dropped.count,
-		.rows = plan->rows.count,
+		.rows = plan->row_count,
 		.transfers = plan->groups.count,
 	};
 	out->mutates = plan->op != TT_PLAN_GET &&
@@ -86,13 +86,15 @@ void tt_staged_plan_transfer(const struct tt_staged_plan *plan, uint64_t i,
 {
 	const struct tti_group *group = (const struct tti_group *)plan->groups.items + i;
 
-	*out = (struct tt_plan_transfer){
-		.from = group->from,
-		.to = group->to,
-		.rows = (const uint64_t *)plan->rows.items +
-			group->first * 5 * plan->rank,
-		.count = group->count,
-	};
+	*out = (struct tt_plan_transfer){ group->from, group->to, group->rows };
+}
+
+uint64_t tt_staged_plan_rows(const struct tt_staged_plan *plan, uint64_t transfer,
+			     struct tt_plan_cursor *cursor, uint64_t *rows, uint64_t room)
+{
+	const struct tti_group *groups = plan->groups.items;
+
+	return tti_staged_plan_rows(plan, &groups[transfer], cursor, rows, room);
 }
 
 /* ---- Words ---- */
@@ -151,8 +153,8 @@ static void put_moves(struct tti_text *text, const struct tt_staged_plan *plan)
 {
 	if (plan->op != TT_PLAN_GET)
 		tti_text_putf(text, "append %zu empty slabs, ", plan->appended.count);
-	tti_text_putf(text, "%zu slice transfers among %zu slab pairs", plan->rows.count,
-		      plan->groups.count);
+	tti_text_putf(text, "%" PRIu64 " slice transfers among %zu slab pairs",
+		      plan->row_count, plan->groups.count);
 	if (plan->op != TT_PLAN_GET)
 		tti_text_putf(text, ", drop %zu slabs", plan->dropped.count);
 }
@@ -207,15 +209,15 @@ static void put_box(struct tti_text *text, uint32_t rank, const uint64_t *start,
 static void put_group(struct tti_text *text, const struct tt_staged_plan *plan,
 		      const struct tti_group *group)
 {
-	const uint64_t *rows =
-		(const uint64_t *)plan->rows.items + group->first * 5 * plan->rank;
+	struct tt_plan_cursor cursor = { 0, 0 };
+	uint64_t words[5 * TT_MAX_RANK];
 
-	tti_text_putf(text, "\n  # %" PRIu64 " transfers from ", group->count);
+	tti_text_putf(text, "\n  # %" PRIu64 " transfers from ", group->rows);
 	put_place(text, plan, group->from);
 	tti_text_put_str(text, " to ");
 	put_place(text, plan, group->to);
-	for (uint64_t i = 0; i < group->count; i++) {
-		struct tti_row row = tti_row_at(rows, plan->rank, i);
+	while (tti_staged_plan_rows(plan, group, &cursor, words, 1) > 0) {
+		struct tti_row row = tti_row_at(words, plan->rank, 0);
 
 		tti_text_put_str(text, "\n  ");
 		put_place(text, plan, group->to);

@@ -13,78 +13,44 @@
 #include "base/num.h"
 #include "staged/nd.h"
 
-static int query_alloc(struct tti_query *query, const struct tti_mapper *mappers,
-		       struct tt_error *err)
+/* The hits of one row of chunks: all axes but the last stand at base. */
+static void add_row(struct tti_hit *hit, const struct tti_mapper *last,
+		    const struct tti_where *where, uint64_t base, uint64_t at)
 {
-	uint64_t count = 1, bytes;
-	bool over = false;
-
-	for (uint32_t i = 0; i < query->rank; i++)
-		over |= tti_mul_overflow(count, mappers[i].count, &count);
-	over |= tti_mul_overflow(count, sizeof(*query->hits), &bytes);
-	query->hits = over ? NULL : malloc(bytes);
-	over |= tti_mul_overflow(count, query->rank * sizeof(*query->places), &bytes);
-	query->places = over ? NULL : malloc(bytes);
-	if (!query->hits || !query->places) {
-		tti_query_fini(query);
-		return tti_fail(err, -ENOMEM, "%" PRIu64 " chunks: out of memory", count);
-	}
-	query->count = count;
-	return TT_OK;
-}
-
-/* The hits of one row of chunks: all axes but the last stand at place[]. */
-static void add_row(struct tti_query *query, const struct tti_mapper *last,
-		    const struct tti_where *where, uint64_t base, const uint64_t *place,
-		    uint64_t done)
-{
-	uint32_t rank = query->rank;
-	struct tti_hit *hit = query->hits + done;
-	uint64_t *places = query->places + done * rank;
-
-	for (uint64_t i = 0; i < last->count; i++, hit++, places += rank) {
+	for (uint64_t i = 0; i < last->count; i++) {
 		uint64_t chunk = base + tti_mapper_chunk(last, i);
 
-		*hit = (struct tti_hit){ where->slab[chunk], where->offset[chunk], chunk,
-					 (done + i) * rank };
-		for (uint32_t axis = 0; axis + 1 < rank; axis++)
-			places[axis] = place[axis];
-		places[rank - 1] = i;
+		hit[i] = (struct tti_hit){ where->slab[chunk], where->offset[chunk],
+					   chunk, at + i };
 	}
 }
 
-int tti_query_init(struct tti_query *query, const struct tti_mapper *mappers,
-		   const struct tti_where *where, struct tt_error *err)
+int tti_query(struct tti_vec *hits, const struct tti_mapper *mappers,
+	      const struct tti_where *where, struct tt_error *err)
 {
-	uint64_t place[TT_MAX_RANK] = { 0 }, box[TT_MAX_RANK], done = 0;
+	uint64_t place[TT_MAX_RANK] = { 0 }, box[TT_MAX_RANK], count = 1, done = 0;
 	uint32_t rank = where->rank;
-	int rc;
+	struct tti_hit *all = NULL;
+	bool over = false;
 
-	*query = (struct tti_query){ .rank = rank };
-	rc = query_alloc(query, mappers, err);
-	if (rc < 0)
-		return rc;
-	for (uint32_t axis = 0; axis < rank; axis++)
+	for (uint32_t axis = 0; axis < rank; axis++) {
 		box[axis] = mappers[axis].count;
+		over |= tti_mul_overflow(count, box[axis], &count);
+	}
+	if (!over)
+		all = tti_vec_add(hits, count, sizeof(*all));
+	if (!all)
+		return tti_fail(err, -ENOMEM, "%" PRIu64 " chunks: out of memory", count);
 	do {
 		uint64_t base = 0;
 
 		for (uint32_t axis = 0; axis + 1 < rank; axis++)
 			base = (base + tti_mapper_chunk(&mappers[axis], place[axis])) *
 			       where->grid_shape[axis + 1];
-		add_row(query, &mappers[rank - 1], where, base, place, done);
+		add_row(all + done, &mappers[rank - 1], where, base, done);
 		done += box[rank - 1];
 	} while (tti_step(rank - 1, box, place));
 	return TT_OK;
-}
-
-void tti_query_fini(struct tti_query *query)
-{
-	free(query->hits);
-	free(query->places);
-	query->hits = NULL;
-	query->places = NULL;
-	query->count = 0;
 }
 
 /* ---- Sorting ---- */

@@ -5,18 +5,12 @@
 #define TTI_QUERY_H
 
 #include "staged/mapper.h"
+#include "staged/vec.h"
 
 struct tti_hit {
 	uint64_t slab, offset;
 	uint64_t chunk; /* in the grid, C order */
-	uint64_t at;	/* its ranks in the mappers begin at places[at] */
-};
-
-struct tti_query {
-	uint32_t rank;
-	uint64_t count;
-	struct tti_hit *hits;
-	uint64_t *places;
+	uint64_t at;	/* among the selected chunks, C order */
 };
 
 /* Where chunks lie: a grid of grid_shape in C order. */
@@ -25,10 +19,23 @@ struct tti_where {
 	const uint64_t *grid_shape, *slab, *offset;
 };
 
-/* All selected chunks, row-major. -ENOMEM. */
-int tti_query_init(struct tti_query *query, const struct tti_mapper *mappers,
-		   const struct tti_where *where, struct tt_error *err);
-void tti_query_fini(struct tti_query *query); /* accepts a zeroed one */
+/* All selected chunks, row-major, into hits (struct tti_hit), which is empty. -ENOMEM. */
+int tti_query(struct tti_vec *hits, const struct tti_mapper *mappers,
+	      const struct tti_where *where, struct tt_error *err);
+
+/* Its ranks in the mappers. */
+static inline void tti_hit_place(const struct tti_hit *hit,
+				 const struct tti_mapper *mappers, uint32_t rank,
+				 uint64_t *place)
+{
+	uint64_t at = hit->at;
+
+	for (uint32_t axis = rank; axis-- > 1;) {
+		place[axis] = at % mappers[axis].count;
+		at /= mappers[axis].count;
+	}
+	place[0] = at;
+}
 
 /* By slab, then offset; equal ones stay in the order they have. -ENOMEM. */
 int tti_hits_sort(struct tti_hit *hits, uint64_t count, struct tt_error *err);

@@ -8,6 +8,9 @@
 #include "staged/transfer.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/num.h"
 
@@ -19,6 +22,7 @@ struct box {
 	uint64_t count[TT_MAX_RANK];
 	int64_t to_step[TT_MAX_RANK], from_step[TT_MAX_RANK];
 	size_t run; /* bytes without gaps at each place */
+	bool stream;
 };
 
 /* How many of count steps of stride from start stay below size. */
@@ -61,6 +65,39 @@ static inline void copy_run(unsigned char *to, const unsigned char *from, size_t
 	}
 }
 
+/* Whole lines go past the caches: each is then written without being read first.  A line that
+ * is written in part goes the usual way, for half a line at a time is slow. */
+#ifdef __SSE2__
+static void copy_stream(unsigned char *to, const unsigned char *from, size_t n)
+{
+	size_t head = (0 - (uintptr_t)to) & 63;
+
+	memcpy(to, from, head);
+	for (to += head, from += head, n -= head; n >= 64; n -= 64, to += 64, from += 64)
+		for (size_t i = 0; i < 64; i += 16)
+			_mm_stream_si128(
+				(__m128i *)(void *)(to + i),
+				_mm_loadu_si128(
+					(const __m128i *)(const void *)(from + i)));
+	memcpy(to, from, n);
+}
+/* What was streamed is ordered like any store from here on. */
+static void end_stream(void)
+{
+	_mm_sfence();
+}
+#else
+static void copy_stream(unsigned char *to, const unsigned char *from, size_t n)
+{
+	memcpy(to, from, n);
+}
+static void end_stream(void)
+{
+}
+#endif
+
+enum { STREAM_RUN = 256 }; /* at least three lines of it are whole */
+
 #define STRIDED(bytes) \
 	case bytes: \
 		for (uint64_t i = 0; i < n; i++) \
@@ -69,9 +106,19 @@ static inline void copy_run(unsigned char *to, const unsigned char *from, size_t
 		return;
 
 /* One axis of runs. */
-static void copy_axis(unsigned char *to, const unsigned char *from, uint64_t n,
-		      int64_t to_step, int64_t from_step, size_t run)
+static void copy_axis(const struct box *box, unsigned char *to, const unsigned char *from)
 {
+	uint32_t axis = box->rank - 1;
+	uint64_t n = box->count[axis];
+	int64_t to_step = box->to_step[axis], from_step = box->from_step[axis];
+	size_t run = box->run;
+
+	if (box->stream && run >= STREAM_RUN) {
+		for (uint64_t i = 0; i < n; i++)
+			copy_stream(to + (int64_t)i * to_step,
+				    from + (int64_t)i * from_step, run);
+		return;
+	}
 	switch (run) {
 		STRIDED(1)
 		STRIDED(2)
@@ -109,6 +156,10 @@ static void copy_box(struct box *box)
 	uint32_t outer;
 
 	merge_axes(box);
+	if (box->rank == 0 && box->stream && box->run >= STREAM_RUN) {
+		copy_stream(box->to, box->from, box->run);
+		return;
+	}
 	if (box->rank == 0) {
 		copy_run(box->to, box->from, box->run);
 		return;
@@ -119,8 +170,7 @@ static void copy_box(struct box *box)
 	for (;;) {
 		uint32_t axis = outer;
 
-		copy_axis(box->to, box->from, box->count[outer], box->to_step[outer],
-			  box->from_step[outer], box->run);
+		copy_axis(box, box->to, box->from);
 		while (axis > 0 && ++at[axis - 1] == box->count[axis - 1]) {
 			axis--;
 			at[axis] = 0;
@@ -193,12 +243,15 @@ void tti_transfer(const struct tti_side *to, const struct tti_side *from,
 {
 	struct box box;
 
+	box.stream = rows.stream;
 	for (uint64_t i = 0; i < rows.count; i++) {
 		struct tti_row row = tti_row_at(rows.rows, to->nd->rank, i);
 
 		if (row_box(to, from, &row, &box))
 			copy_box(&box);
 	}
+	if (rows.stream)
+		end_stream();
 }
 
 /* The part of a side that a row names: from start, in steps of stride; *count is cut to it. */

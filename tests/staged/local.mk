@@ -44,6 +44,13 @@ tests_staged_test_model_SOURCES = tests/staged/test_model.c \
 tests_staged_test_model_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_model_LDADD = $(TEST_LIBS)
 
+# more than caches hold
+check_PROGRAMS += tests/staged/test_large
+TESTS += tests/staged/test_large
+tests_staged_test_large_SOURCES = tests/staged/test_large.c $(staged_help)
+tests_staged_test_large_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_large_LDADD = $(TEST_LIBS)
+
 # without memory
 check_PROGRAMS += tests/staged/test_alloc
 TESTS += tests/staged/test_alloc

@@ -317,8 +317,41 @@ START_TEST(an_unordered_list_is_not_quadratic)
 }
 END_TEST
 
+/* However many at a time, a transfer's rows are the same, and as many as it says. */
+START_TEST(rows_of_a_plan_by_the_sheet)
+{
+	struct tt_staged *a = base("i4", "9,8", "4,3", "0", "0..71");
+	const int64_t list[] = { 7, 1, 0, 8, 2, 1, 5 };
+	struct tt_index index = { .kind = TT_INDEX_INTS, .ints = list, .count = 7 };
+	struct tt_staged_plan *plan;
+	struct tt_plan_info info;
+	uint64_t one[10], all[64 * 10], seen = 0;
+
+	ck_assert_int_eq(tt_staged_plan(&plan, a, TT_PLAN_SET, &index, 1, NULL, NULL),
+			 TT_OK);
+	tt_staged_plan_info(plan, &info);
+	for (uint64_t i = 0; i < info.transfers; i++) {
+		struct tt_plan_cursor whole = { 0, 0 }, single = { 0, 0 };
+		struct tt_plan_transfer transfer;
+		uint64_t n = 0;
+
+		tt_staged_plan_transfer(plan, i, &transfer);
+		ck_assert_uint_eq(tt_staged_plan_rows(plan, i, &whole, all, 64),
+				  transfer.rows);
+		ck_assert_uint_eq(tt_staged_plan_rows(plan, i, &whole, all, 0), 0);
+		while (tt_staged_plan_rows(plan, i, &single, one, 1) == 1)
+			ck_assert_mem_eq(one, all + 10 * n++, sizeof(one));
+		ck_assert_uint_eq(n, transfer.rows);
+		seen += n;
+	}
+	ck_assert_uint_eq(seen, info.rows);
+	tt_staged_plan_free(plan);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+	tcase_add_test(tc, rows_of_a_plan_by_the_sheet);
 	tcase_add_test(tc, one_axis_is_read_in_every_way);
 	tcase_add_test(tc, what_numpy_or_we_refuse);
 	tcase_add_test(tc, an_empty_list_selects_nothing);
