@@ -33,7 +33,7 @@ arguments() {
 		roll_stall) echo --rolls 1000 ;;
 		reader_latency) echo --seconds 9 --rounds 3 ;;
 		fanout) echo --seconds 60 --rounds 20 ;;
-		scan) echo --repetitions 51 ;;
+		scan) echo --rounds 31 ;;
 		staged) echo --seconds 0.5 --rounds 5 ;;
 		esac
 	else
@@ -44,7 +44,7 @@ arguments() {
 		roll_stall) echo --rolls 300 ;;
 		reader_latency) echo --seconds 1.5 --rounds 3 ;;
 		fanout) echo --seconds 8 --rounds 8 ;;
-		scan) echo --repetitions 21 ;;
+		scan) echo --rounds 15 ;;
 		staged) echo --seconds 0.1 --rounds 3 ;;
 		esac
 	fi

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* L9: the sum of one column over a mapped ring against the same loop over a plain array.
  *
- *	scan [--rows N] [--files N] [--repetitions N]
+ *	scan [--rows N] [--files N] [--repetitions N] [--rounds N]
  *
  * Warm: everything was read once before.  The loop is one function for all sides.  A plain file
  * of the same file system, mapped and with space reserved as the ring's files are, is shown too:
- * what it costs over the array is its pages', not the library's. */
+ * what it costs over the array is its pages', not the library's.  Which pages one gets decides
+ * more than a tenth, so each round makes all of them anew, in another order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +14,8 @@
 
 #include "bench.h"
 
-static double option_rows = 1 << 21, option_files = 4, option_repetitions = 15;
+static double option_rows = 1 << 21, option_files = 4, option_repetitions = 5,
+	      option_rounds = 7;
 
 enum { MAX_REPETITIONS = 99 };
 
@@ -120,11 +122,11 @@ static void emit(const char *name, const char *against, const double *ms, double
 	bench_close();
 }
 
-static void measure(struct data *data)
+/* The middle of the repetitions of each side. */
+static void measure(struct data *data, double *middle[SIDES])
 {
 	static double ns[SIDES][MAX_REPETITIONS];
 	size_t count = (size_t)option_repetitions;
-	double middle[SIDES];
 	double want = sum_side(data, PLAIN);
 
 	for (int i = -1; i < (int)count; i++)
@@ -137,7 +139,15 @@ static void measure(struct data *data)
 			ns[side][i < 0 ? 0 : i] = (double)(bench_now() - begin);
 		}
 	for (int side = 0; side < SIDES; side++)
-		middle[side] = bench_median(ns[side], count);
+		*middle[side]++ = bench_median(ns[side], count);
+}
+
+static void emit_all(double ns[SIDES][MAX_REPETITIONS])
+{
+	double middle[SIDES];
+
+	for (int side = 0; side < SIDES; side++)
+		middle[side] = bench_median(ns[side], (size_t)option_rounds);
 	emit("tt_ring_read from the first row", "a plain array",
 	     (double[]){ middle[READ], middle[PLAIN] }, 1.05);
 	emit("views of tt_ring_tail", "a plain array",
@@ -163,6 +173,49 @@ static struct bench_tick *map_file(const char *path, size_t bytes)
 	return rows;
 }
 
+static void make_array(struct data *data, size_t bytes)
+{
+	data->plain = malloc(bytes);
+	if (!data->plain)
+		bench_die("out of memory");
+	fill(data->plain, 0, (uint64_t)option_rows);
+}
+
+static void make_mapped(struct data *data, size_t bytes)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/mapped", bench_dir(true));
+	data->mapped = map_file(path, bytes);
+	fill(data->mapped, 0, (uint64_t)option_rows);
+}
+
+static void run_round(int round, double *middle[SIDES])
+{
+	size_t bytes = (size_t)option_rows * sizeof(struct bench_tick);
+	struct data data = { 0 };
+	struct tt_error err;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/ring", bench_dir(true));
+	for (int i = 0; i < 3; i++)
+		switch ((round + i) % 3) {
+		case 0: write_ring(path); break;
+		case 1: make_array(&data, bytes); break;
+		default: make_mapped(&data, bytes);
+		}
+	if (tt_ring_reader_open(&data.reader, path, NULL, &err) < 0 ||
+	    tt_ring_tail(data.reader, (uint64_t)option_rows, &data.views,
+			 &data.view_count, &err) < 0)
+		bench_die("%s", err.text);
+	measure(&data, middle);
+	free(data.views);
+	free(data.plain);
+	munmap(data.mapped, bytes);
+	tt_ring_reader_close(data.reader);
+	bench_remove_tree(path);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct bench_option options[] = {
@@ -170,36 +223,23 @@ int main(int argc, char **argv)
 		{ "files", &option_files, NULL, "files" },
 		{ "repetitions", &option_repetitions, NULL,
 		  "of which the median counts" },
+		{ "rounds", &option_rounds, NULL, "with new pages each" },
 	};
-	struct data data;
-	struct tt_error err;
-	size_t bytes;
-	char path[600], mapped[600];
+	static double ns[SIDES][MAX_REPETITIONS];
+	double *middle[SIDES];
 
 	bench_options(argc, argv, options, sizeof(options) / sizeof(options[0]));
 	if (option_rows < 16 || option_files < 1 || option_repetitions < 1 ||
-	    option_repetitions > MAX_REPETITIONS)
-		bench_die("--rows must be at least 16, --files 1, --repetitions 1 to %d",
+	    option_repetitions > MAX_REPETITIONS || option_rounds < 1 ||
+	    option_rounds > MAX_REPETITIONS)
+		bench_die("--rows must be at least 16, --files 1, --repetitions and "
+			  "--rounds 1 to %d",
 			  MAX_REPETITIONS);
 	bench_pin(BENCH_WRITER);
-	snprintf(path, sizeof(path), "%s/ring", bench_dir(true));
-	write_ring(path);
-	bytes = (size_t)option_rows * sizeof(struct bench_tick);
-	data.plain = malloc(bytes);
-	if (!data.plain)
-		bench_die("out of memory");
-	fill(data.plain, 0, (uint64_t)option_rows);
-	snprintf(mapped, sizeof(mapped), "%s/mapped", bench_dir(true));
-	data.mapped = map_file(mapped, bytes);
-	fill(data.mapped, 0, (uint64_t)option_rows);
-	if (tt_ring_reader_open(&data.reader, path, NULL, &err) < 0 ||
-	    tt_ring_tail(data.reader, (uint64_t)option_rows, &data.views,
-			 &data.view_count, &err) < 0)
-		bench_die("%s", err.text);
-	measure(&data);
-	free(data.views);
-	free(data.plain);
-	munmap(data.mapped, bytes);
-	tt_ring_reader_close(data.reader);
+	for (int side = 0; side < SIDES; side++)
+		middle[side] = ns[side];
+	for (int round = 0; round < (int)option_rounds; round++)
+		run_round(round, middle);
+	emit_all(ns);
 	return 0;
 }

@@ -54,7 +54,7 @@ runs append_rate --seconds 0.2 --rounds 1 --rate 20000 --rate2 1000
 runs roll_stall --rolls 4 --rows 1200 --interval 1
 runs reader_latency --seconds 0.05 --rounds 1 --readers 2
 runs fanout --seconds 0.1 --rounds 1 --rate 10000 --readers 3
-runs scan --rows 10000 --files 3 --repetitions 2
+runs scan --rows 10000 --files 3 --repetitions 2 --rounds 2
 runs staged --seconds 0.001 --rounds 1
 
 exits 2 "an unknown option is a usage error" "$bench/scan" --nonsense 1
