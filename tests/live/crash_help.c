@@ -74,6 +74,30 @@ int crash_run_logged(int (*fn)(void *), void *ctx)
 	return run(fn, ctx, "TT_FAILPOINT_LOG", "log");
 }
 
+size_t crash_passed(struct crash_passage out[CRASH_NAMES_MAX])
+{
+	FILE *log = fopen("log", "r");
+	size_t count = 0, i;
+	char line[64];
+
+	while (log && fgets(line, sizeof(line), log)) {
+		line[strcspn(line, "\n")] = '\0';
+		for (i = 0; i < count && strcmp(out[i].name, line) != 0; i++)
+			;
+		if (i == CRASH_NAMES_MAX) {
+			printf("# too many failpoints for CRASH_NAMES_MAX\n");
+			exit(2);
+		}
+		if (i == count)
+			out[count++] = (struct crash_passage){ .count = 0 };
+		strcpy(out[i].name, line);
+		out[i].count++;
+	}
+	if (log)
+		fclose(log);
+	return count;
+}
+
 unsigned crash_passages(const char *name)
 {
 	FILE *log = fopen("log", "r");

@@ -24,6 +24,15 @@ int crash_run(int (*fn)(void *), void *ctx);
 bool crash_kill(int (*fn)(void *), void *ctx, const char *name, unsigned nth);
 /* The same, to its end; for each passage of a failpoint a line is added to the file log. */
 int crash_run_logged(int (*fn)(void *), void *ctx);
+
+/* A failpoint and how often it was passed. */
+struct crash_passage {
+	char name[64];
+	unsigned count;
+};
+#define CRASH_NAMES_MAX 128
+/* Those of the log, in the order in which each came first: how many.  0: also without a log. */
+size_t crash_passed(struct crash_passage out[CRASH_NAMES_MAX]);
 /* How often the log has the failpoint. */
 unsigned crash_passages(const char *name);
 
