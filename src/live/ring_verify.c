@@ -243,9 +243,10 @@ static int check_entries(struct check *check, struct tt_error *err)
 
 /* A file against its entry: both were final when the manifest named a newer one. */
 static void check_entry(struct check *check, const struct tti_ring_item *item,
-			const char *file_name, uint64_t end)
+			const char *file_name, const struct tti_live *live)
 {
-	uint64_t idx = tti_ring_find_entry(&check->ring, item->name), rows, base, cut;
+	uint64_t idx = tti_ring_find_entry(&check->ring, item->name), rows, base;
+	uint64_t end = live->end;
 	const struct tti_entry *entry;
 
 	if (idx == TTI_NO_ENTRY || item->merged) {
@@ -255,8 +256,9 @@ static void check_entry(struct check *check, const struct tti_ring_item *item,
 	entry = tti_ring_entry(&check->ring, idx);
 	rows = tti_field_load(&entry->rows);
 	base = tti_field_load(&entry->base);
-	cut = tti_field_load(&entry->cut_at); /* what it lost was said then */
-	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end && cut == UINT64_MAX)
+	/* what was cut was said then, what the next writer will cut is no damage */
+	if (item->sealed && rows != TTI_ROWS_UNKNOWN && rows != end &&
+	    live->shown == UINT64_MAX)
 		say(check, file_name,
 		    "has %" PRIu64 " rows, its entry says %" PRIu64 " at seal", end,
 		    rows);
@@ -284,12 +286,14 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 	tti_ring_format_name(file_name, item->name, item->merged);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &start, &end, &err);
+	if (rc == TT_OK)
+		live.end = end;
 	if (rc == TT_OK && !check->rows.dtype) {
-		check_entry(check, item, file_name, end);
+		check_entry(check, item, file_name, &live);
 		check->rows = live.npy;
 		live.npy = (struct tti_npy){ 0 }; /* taken over */
 	} else if (rc == TT_OK) {
-		check_entry(check, item, file_name, end);
+		check_entry(check, item, file_name, &live);
 		if (!tti_ring_same_rows(&check->rows, &live.npy))
 			say(check, file_name, "its rows are %s, those before %s",
 			    tt_dtype_descr(live.npy.dtype),

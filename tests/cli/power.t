@@ -35,6 +35,7 @@ is "two files are archived" "$("$ticktail" read a.h5 d | wc -l | tr -d ' ')" 17
 second=$(cd a && ls | sed -n 's/^\([0-9]*\)\.npy$/\1/p' | sort -n | sed -n 2p)
 "$age" a "$second" 3
 is "only what was synced is shown" "$(count a)" 11
+exits 0 "what waits for the next writer is no damage" "$ticktail" verify a
 exits 0 "archive, before the next writer" take
 said="ticktail: archive: warning: $work/a/$second.npy: 5 rows that are archived were cut later, after a power loss; the archive keeps them"
 is "says what was cut" "$(cat words)" "$said"

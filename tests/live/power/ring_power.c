@@ -499,6 +499,8 @@ static void check(void)
 			(long long)before, (long long)rec->synced,
 			(long long)rec->appended, (long long)rec->sync_ms);
 	NEED(before >= rec->synced);
+	if (rec->proves)
+		check_verified("r"); /* what waits for the next writer is no damage */
 	check_copy();
 	open_writer();
 	if (tt_ring_writer_repaired(writer)[0] && getenv("TT_POWER_VERBOSE"))
