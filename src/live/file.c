@@ -270,12 +270,12 @@ static void take_writing(struct tt_file *file, const struct tt_file_open_opts *o
 int tt_file_open(struct tt_file **out, const char *path,
 		 const struct tt_file_open_opts *opts, struct tt_error *err)
 {
-	return tti_file_open_hinted(out, path, opts, false, err);
+	return tti_file_open_hinted(out, path, opts, NULL, err);
 }
 
 int tti_file_open_hinted(struct tt_file **out, const char *path,
-			 const struct tt_file_open_opts *opts, bool cut_unproven,
-			 struct tt_error *err)
+			 const struct tt_file_open_opts *opts,
+			 const struct tti_file_hints *hints, struct tt_error *err)
 {
 	const struct tt_file_open_opts mine = read_opts(opts);
 	bool writing = mine.access == TT_WRITE;
@@ -290,7 +290,8 @@ int tti_file_open_hinted(struct tt_file **out, const char *path,
 	file->live.fd = file->ring_fd = file->place.dirfd = -1;
 	tti_file_marker_init(&file->marker);
 	file->clean_rows = mine.clean_rows;
-	file->cut_unproven = cut_unproven;
+	if (hints)
+		file->hints = *hints;
 	take_writing(file, &mine);
 	rc = tti_place_open(&file->place, path, writing, err);
 	if (rc == TT_OK)

@@ -16,6 +16,13 @@
 #include "live/place.h"
 #include "ticktail/file.h"
 
+/* Opened for writing, by recovery. */
+struct tti_file_hints {
+	bool recovers;	   /* no row will be appended: what cannot be kept is not cut */
+	bool cut_unproven; /* rows that nothing proves after a reboot are cut as those behind
+			    * a mark are */
+};
+
 struct tt_file {
 	struct tti_live live; /* first: appends touch its first lines and duty */
 	struct tti_duty duty; /* initialised in handles that may write */
@@ -40,8 +47,8 @@ struct tt_file {
 	_Atomic(int64_t) synced_ns; /* monotonic: when a sync was tried last */
 	_Atomic(uint64_t) synced_end, seen_populated;
 	uint64_t populated;
-	bool cut_unproven; /* open for recovery: what no mark proves is cut, too */
-	bool lost;	   /* an fdatasync failed: rows may be gone */
+	struct tti_file_hints hints;
+	bool lost; /* an fdatasync failed: rows may be gone */
 	struct tti_file_marker marker;
 	/* pulse */
 	uint64_t seen_end;
@@ -72,11 +79,10 @@ int tti_file_lock(const struct tti_place *place, struct tt_error *err);
 /* Words for a file that somebody else writes. */
 int tti_file_busy(int fd, const char *path, struct tt_error *err);
 
-/* tt_file_open(); cut_unproven: opened for writing, rows that nothing proves after a reboot are
- * cut as those behind a mark are. */
+/* tt_file_open() with hints (NULL: none). */
 int tti_file_open_hinted(struct tt_file **out, const char *path,
-			 const struct tt_file_open_opts *opts, bool cut_unproven,
-			 struct tt_error *err);
+			 const struct tt_file_open_opts *opts,
+			 const struct tti_file_hints *hints, struct tt_error *err);
 
 /* Open for the operations on a path: write, not in a ring. */
 int tti_file_open_for(struct tt_file **out, const char *path, const char *what,

@@ -146,7 +146,10 @@ static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
 		return rc;
 	count = live->end - row;
 	snprintf(tmp, sizeof(tmp), ".%s.cut.tmp", file->place.name);
-	if (tti_cut_save(&what, name, &why) == TT_OK)
+	rc = tti_cut_save(&what, name, &why);
+	if (rc < 0 && file->hints.recovers)
+		return tti_fail(err, rc, "%s", why.text);
+	if (rc == TT_OK)
 		say(live,
 		    "%" PRIu64 " rows that were not synced before the power loss were "
 		    "cut, now %s",
@@ -154,9 +157,10 @@ static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
 	else
 		say(live,
 		    "%" PRIu64 " rows that were not synced before the power loss were "
-		    "cut, and stay behind its end",
-		    count);
+		    "cut, and stay behind its end until others take their place (%s)",
+		    count, tt_strerror(rc));
 	TTI_FAILPOINT("file.mark.saved");
+	rc = TT_OK;
 	if (start > row)
 		rc = tti_live_put_word(live, 0, row);
 	if (rc == TT_OK)
@@ -193,7 +197,7 @@ static int recover(struct tt_file *file, const struct tti_file_mark *slot,
 	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
 		return TT_OK;
 	if (!is_waiting(live, slot)) {
-		if (file->cut_unproven && is_unproven(live, slot, &row))
+		if (file->hints.cut_unproven && is_unproven(live, slot, &row))
 			return cut(file, row, err);
 		say(live, "unproven after a reboot: not the rows that were synced");
 		return TT_OK;
@@ -248,7 +252,7 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 		if (rc < 0)
 			return rc;
 	}
-	if (!has && file->cut_unproven && file->live.tail_words == 5 &&
+	if (!has && file->hints.cut_unproven && file->live.tail_words == 5 &&
 	    is_unproven(&file->live, NULL, &row))
 		rc = cut(file, row, err);
 	if (rc < 0)

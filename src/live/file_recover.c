@@ -159,6 +159,8 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 		.wake_us = TT_WAKE_DEFAULT,
 		.helper_cpu = -1,
 	};
+	const struct tti_file_hints hints = { .recovers = true,
+					      .cut_unproven = rec->opts.cut_unproven };
 	struct tt_file *file;
 	int rc;
 
@@ -170,8 +172,7 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 					  ? "left half done by a process that died"
 					  : "rows are not those that its mark proves",
 				  before, after, err);
-	rc = tti_file_open_hinted(&file, rec->place.path, &opts, rec->opts.cut_unproven,
-				  err);
+	rc = tti_file_open_hinted(&file, rec->place.path, &opts, &hints, err);
 	if (rc == TT_E_UNSUPPORTED) /* rows in Fortran order: nobody writes it */
 		return TT_OK;
 	if (rc < 0)

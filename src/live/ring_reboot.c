@@ -35,9 +35,9 @@ struct reboot {
 /* ---- (1) Rows to .cut ---- */
 
 /* Their bytes stay behind the lowered end when they cannot be copied, so a full disk does not
- * keep the feed from starting. */
-static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live *live,
-		     uint64_t row)
+ * keep the feed from starting.  Recovery has no hurry: it fails, and nothing was changed. */
+static int cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live *live,
+		    uint64_t row, struct tt_error *err)
 {
 	struct tti_repair *repair = &reboot->writer->repair;
 	struct tt_error why;
@@ -47,12 +47,16 @@ static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live
 				      .tmp = CUT_TMP,
 				      .from = live,
 				      .row = row };
+	int rc;
 
 	if (live->end <= row)
-		return;
-	reboot->writer->rows_cut += live->end - row;
+		return TT_OK;
 	tti_ring_format_name(file_name, name, false);
-	if (tti_cut_save(&what, cut, &why) == TT_OK)
+	rc = tti_cut_save(&what, cut, &why);
+	if (rc < 0 && reboot->writer->recovers)
+		return tti_fail(err, rc, "%s", why.text);
+	reboot->writer->rows_cut += live->end - row;
+	if (rc == TT_OK)
 		tti_repair_add(repair,
 			       "%" PRIu64 " rows of %" PRIu64 ".npy that were not synced "
 			       "before the power loss were cut, now %s",
@@ -63,6 +67,7 @@ static void cut_rows(struct reboot *reboot, uint64_t name, const struct tti_live
 			       "before the power loss were cut, and stay behind its end "
 			       "(%s)",
 			       live->end - row, name, why.text);
+	return TT_OK;
 }
 
 /* ---- What there is ---- */
@@ -227,7 +232,8 @@ static int save_marked(struct reboot *reboot, struct tt_error *err)
 	rc = check_rows(reboot, &live, err);
 	if (rc > 0) {
 		reboot->kept = reboot->mark.end;
-		cut_rows(reboot, name, &live, reboot->kept);
+		rc = cut_rows(reboot, name, &live, reboot->kept, err);
+		rc = rc < 0 ? rc : 1;
 	}
 	tti_live_close(&live);
 	if (rc == 0)
@@ -245,15 +251,37 @@ static int save_newer(struct reboot *reboot, uint64_t name, struct tt_error *err
 	struct tti_live live = TTI_LIVE_EMPTY;
 	int rc = tti_ring_open_raw(&reboot->writer->ring, name, &live, err);
 
-	if (rc == TT_OK)
-		cut_rows(reboot, name, &live, 0);
-	tti_live_close(&live);
+	if (rc == TT_OK) {
+		rc = cut_rows(reboot, name, &live, 0, err);
+		tti_live_close(&live);
+		return rc;
+	}
 	if (rc == -ENOENT)
 		return TT_OK;
-	return rc < 0 && tti_ring_is_damage(rc)
+	return tti_ring_is_damage(rc)
 		       ? quarantine(reboot, name,
 				    "was not on disk whole before the power loss", err)
 		       : rc;
+}
+
+/* An earlier try came as far as (2), not to (5): what it could not copy is still there. */
+static int save_rest(struct reboot *reboot, struct tt_error *err)
+{
+	const struct tti_ring *ring = &reboot->writer->ring;
+	int rc = TT_OK;
+
+	for (uint64_t i = 0; rc == TT_OK && i < tti_ring_entry_count(ring); i++) {
+		const struct tti_entry *entry = tti_ring_entry(ring, i);
+		uint64_t name = tti_entry_name(entry),
+			 cut = tti_field_load(&entry->cut_at);
+		struct tti_live live = TTI_LIVE_EMPTY;
+
+		if (name != 0 && cut != UINT64_MAX &&
+		    tti_ring_open_raw(ring, name, &live, NULL) == TT_OK)
+			rc = cut_rows(reboot, name, &live, cut, err);
+		tti_live_close(&live);
+	}
+	return rc;
 }
 
 /* (2): "cut at" into the entry of a file. */
@@ -345,7 +373,9 @@ static int save_all(struct reboot *reboot, struct tt_error *err)
 	find_base(reboot);
 	reboot->again = tti_ring_cut_at(ring, reboot->mark.file) != UINT64_MAX;
 	unlinkat(ring->dirfd, CUT_TMP, 0);
-	if (!reboot->again) {
+	if (reboot->again) {
+		rc = save_rest(reboot, err);
+	} else {
 		for (size_t i = 0; rc == TT_OK && i < reboot->newer.count; i++)
 			rc = save_newer(reboot, reboot->newer.at[i], err);
 		if (rc == TT_OK)

@@ -6,6 +6,7 @@ CLI_TESTS = \
 	tests/cli/careless.t \
 	tests/cli/csv.t \
 	tests/cli/clock.t \
+	tests/cli/cut_full.t \
 	tests/cli/disk_full.t \
 	tests/cli/files.t \
 	tests/cli/hostile.t \
@@ -26,7 +27,7 @@ CLI_TESTS = \
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) tests/cli/roundtrip.py tests/cli/status.py
 
-tests/cli/power.log tests/cli/power_file.log: tests/live/age_mark
+tests/cli/power.log tests/cli/power_file.log tests/cli/cut_full.log: tests/live/age_mark
 
 # what the tests preload into the program
 check_LTLIBRARIES += tests/lib/preload.la

@@ -182,7 +182,8 @@ static struct left file_not_of_its_mark(void)
 	for (int64_t i = 9; i < 15; i++) {
 		struct row row = { i, 0.5 };
 
-		put_bytes("f.npy", &row, sizeof(row), tail_at("f.npy", 0) - ((ROWS_MAX - i) * 16));
+		put_bytes("f.npy", &row, sizeof(row),
+			  tail_at("f.npy", 0) - ((ROWS_MAX - i) * 16));
 	}
 	put_bytes("f.npy", &end, 8, tail_at("f.npy", 1));
 	put_bytes("f.npy", &odd, 8, tail_at("f.npy", 0) - ((ROWS_MAX - 3) * 16 - 8));
@@ -194,9 +195,9 @@ static const struct state {
 	const char *path;
 	struct left (*lose)(void);
 } states[] = {
-	{ "r", never_synced },	     { "r", synced_before },
-	{ "r", without_marks },	     { "r", newest_missing },
-	{ "r", newest_torn },	     { "r", joined },
+	{ "r", never_synced },		{ "r", synced_before },
+	{ "r", without_marks },		{ "r", newest_missing },
+	{ "r", newest_torn },		{ "r", joined },
 	{ "f.npy", file_without_mark }, { "f.npy", file_not_of_its_mark },
 };
 #define STATES ((int)(sizeof(states) / sizeof(states[0])))
@@ -378,7 +379,8 @@ static void kill_at(int state, size_t turn, const char *name, unsigned nth)
 		begin(state);
 		ck_assert_msg(crash_kill(recover, NULL, name, nth), "%s", where);
 		if (then == 1 && is_ring())
-			age_ring("r"); /* one more power loss, of which nothing was left */
+			age_ring(
+				"r"); /* one more power loss, of which nothing was left */
 		if (then < 2)
 			check_recovered(where);
 		else
