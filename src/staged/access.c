@@ -210,8 +210,9 @@ static bool too_narrow(const struct tt_staged *array, const struct tti_slab *sla
 	for (uint32_t i = slab->packing.rows > 0 ? 0 : 1; i < array->rank; i++)
 		if (shape[i] > array->shape[i] &&
 		    tti_slab_box(slab, i, array->chunk[i]) <
-			    (slab->borrowed ? array->chunk[i]
-					    : tti_min_u64(array->chunk[i], shape[i])))
+			    (slab->packing.rows == 0
+				     ? array->chunk[i]
+				     : tti_min_u64(array->chunk[i], shape[i])))
 			return true;
 	return false;
 }

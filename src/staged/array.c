@@ -259,21 +259,55 @@ int tti_slab_replace(struct tt_staged *array, uint64_t slab, const uint64_t *sha
 	return TT_OK;
 }
 
+/* A view that ends inside a chunk, or one made from it. */
+static bool is_trimmed(const struct tt_staged *array, const struct tti_entry *entry)
+{
+	bool trimmed = entry->rows % array->chunk[0] != 0;
+
+	for (uint32_t i = 1; i < array->rank; i++)
+		trimmed |= entry->slab->nd.shape[i] < array->chunk[i];
+	return trimmed && entry->rows > 0 && entry->slab->packing.rows == 0;
+}
+
+/* A copy of the shape it has, of the array's element. */
+static int convert_trimmed(const struct tt_staged *array, struct tti_entry *entry,
+			   struct tt_error *err)
+{
+	struct tti_slab_form form = { .element = array->element,
+				      .rank = array->rank,
+				      .rows = entry->rows,
+				      .chunk = form.box };
+	struct tti_slab *copy;
+	int rc;
+
+	memcpy(form.box, entry->slab->nd.shape, sizeof(form.box));
+	form.box[0] = entry->rows;
+	rc = tti_slab_new(&copy, &form, err);
+	if (rc < 0)
+		return rc;
+	copy_all(array, entry, copy);
+	tti_slab_unref(&entry->slab);
+	entry->slab = copy;
+	return TT_OK;
+}
+
 int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err)
 {
 	struct tti_entry *entry = tti_entry_at(array, slab);
 
 	if (tt_element_equal(entry->slab->nd.element, array->element))
 		return TT_OK;
-	return tti_slab_replace(array, slab, array->shape, err);
+	return is_trimmed(array, entry)
+		       ? convert_trimmed(array, entry, err)
+		       : tti_slab_replace(array, slab, array->shape, err);
 }
 
 int tti_slab_writable(struct tt_staged *array, uint64_t slab, struct tt_error *err)
 {
 	struct tti_entry *entry = tti_entry_at(array, slab);
+	int rc = tti_slab_converted(array, slab, err);
 
-	if (tti_slab_is_alone(entry->slab) && entry->slab->writable &&
-	    tt_element_equal(entry->slab->nd.element, array->element))
-		return TT_OK;
+	if (rc < 0 || (tti_slab_is_alone(entry->slab) && entry->slab->writable))
+		return rc;
 	return tti_slab_replace(array, slab, array->shape, err);
 }

@@ -178,8 +178,12 @@ struct refill {
 	struct tt_error *err;
 };
 
-static void refill_box(const struct refill *refill, const struct tt_nd *nd)
+/* Put fill for old; fill NULL: only say whether there is any. */
+static bool refill_box(const struct refill *refill, const struct tt_nd *nd,
+		       const void *fill)
 {
+	bool found = false;
+
 	struct tt_element element = nd->element;
 	uint64_t at[TT_MAX_RANK] = { 0 };
 
@@ -188,22 +192,30 @@ static void refill_box(const struct refill *refill, const struct tt_nd *nd)
 
 		for (uint32_t i = 0; i < nd->rank; i++)
 			place += (int64_t)at[i] * nd->strides[i];
-		if (tti_element_same(element, place, refill->old))
-			memcpy(place, refill->fill, element.bytes);
+		if (!tti_element_same(element, place, refill->old))
+			continue;
+		found = true;
+		if (fill)
+			memcpy(place, fill, element.bytes);
 	} while (tti_step(nd->rank, nd->shape, at));
+	return found;
 }
 
 static int refill_change(void *ctx, const struct tt_staged_change *change)
 {
 	struct refill *refill = ctx;
 	struct tt_nd nd;
-	int rc = tti_slab_writable(refill->array, change->slab, refill->err);
+	int rc;
 
+	/* what has none of it stays shared */
+	if (!refill_box(refill, change->data, NULL))
+		return TT_OK;
+	rc = tti_slab_writable(refill->array, change->slab, refill->err);
 	if (rc < 0)
 		return rc;
 	nd = tti_slab_chunk(tti_entry_at(refill->array, change->slab)->slab,
 			    change->from[0], change->count);
-	refill_box(refill, &nd);
+	refill_box(refill, &nd, refill->fill);
 	return TT_OK;
 }
 

@@ -11,6 +11,7 @@ import math
 import random
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 from versioned_hdf5.staged_changes import StagedChangesArray
@@ -227,22 +228,67 @@ class Arrays:
         self.theirs.commit(lambda shape, dtype: np.zeros(shape, dtype))
         self.driver.do(f"commit {self.name}")
 
-    def copy(self):
-        """Go on with the copy; the other one must not change."""
-        self.log.append("copy")
+    def append(self):
+        """Theirs has none: a resize and a set."""
+        shape = self.plain.shape
+        rows = (self.rng.randint(0, 4), *shape[1:])
+        longer = (shape[0] + rows[0], *shape[1:])
+        if math.prod(longer) > 600:
+            return
+        self.log.append(f"append {rows}")
+        value = self.random(rows)
+        self.plain = np.concatenate([self.plain, value])
+        self.theirs.resize(longer)
+        self.theirs[shape[0] :] = value
+        self.driver.do(
+            f"append {self.name} {self.dtype.str[1:]} {shape_text(rows)} {hex_of(value)}"
+        )
+
+    def derive(self, words, theirs):
+        """Go on with an array made from this one, which must not change."""
+        self.log.append(words)
+        command, _, argument = words.partition(" ")
         other = "b" if self.name == "a" else "a"
         if self.copies:
             self.driver.do(f"free {other}")
             self.copies.pop()
-        self.driver.do(f"copy {self.name} {other}")
+        self.driver.do(f"{command} {self.name} {other} {argument}")
         self.copies.append((self.name, self.plain.copy()))
         self.kept = self.theirs
-        self.theirs = self.theirs.copy()
+        self.theirs = theirs
         self.name = other
+
+    def copy(self):
+        self.derive("copy", self.theirs.copy())
+
+    def astype(self):
+        dtype = np.dtype(self.rng.choice(DTYPES))
+        numbers = np.append(self.plain.ravel(), self.fill)
+        if self.dtype.kind in "fc" and dtype.kind in "iu":
+            # what a float becomes that the integer cannot hold is not NumPy's to say
+            limits = np.iinfo(dtype)
+            if numbers.real.min() < limits.min or numbers.real.max() > limits.max:
+                return
+        self.derive(f"astype {dtype.str[1:]}", self.theirs.astype(dtype))
+        self.dtype = dtype
+        self.plain = self.plain.astype(dtype)
+        self.fill = self.fill.astype(dtype)
+
+    def refill(self):
+        fill = self.random((), 5)
+        self.derive(f"refill {hex_of(fill)}", self.theirs.refill(fill[()]))
+        self.plain = np.where(self.plain == self.fill, fill, self.plain)
+        self.fill = fill
+
+    def rechunk(self):
+        chunk = tuple(self.rng.randint(1, n + 1) for n in self.plain.shape)
+        self.derive(f"rechunk {shape_text(chunk)}", self.theirs.rechunk(chunk))
+        self.chunk = chunk
 
     def run(self):
         self.compare()
-        steps = [self.get, self.set, self.set, self.resize, self.load, self.commit, self.copy]
+        steps = 2 * [self.get, self.set, self.set, self.resize, self.load, self.commit]
+        steps += [self.copy, self.append, self.astype, self.refill, self.rechunk]
         for _ in range(self.rng.randint(1, 7)):
             self.rng.choice(steps)()
             self.compare()
@@ -260,6 +306,7 @@ def main():
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     print(f"# seed {seed}", flush=True)
+    warnings.simplefilter("ignore")  # of a complex number that loses its imaginary part
     for i in range(first, first + count):
         arrays = None
         try:
