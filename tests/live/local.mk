@@ -11,10 +11,14 @@ LIVE_TESTS = \
 	tests/live/test_file_threads \
 	tests/live/test_golden \
 	tests/live/test_helper \
+	tests/live/test_helper_denied \
+	tests/live/test_helper_file \
 	tests/live/test_mark \
 	tests/live/test_reboot \
 	tests/live/test_recover \
 	tests/live/test_recover_doubt \
+	tests/live/test_recover_ring \
+	tests/live/test_recover_shared \
 	tests/live/test_register \
 	tests/live/test_ring \
 	tests/live/test_ring_damage \
@@ -30,7 +34,8 @@ LIVE_TESTS = \
 LIVE_TESTS += tests/live/kill_storm
 check_PROGRAMS += $(LIVE_TESTS)
 TESTS += $(LIVE_TESTS)
-EXTRA_DIST += tests/live/age_mark.h tests/live/reboot_help.h tests/live/ring_help.h
+EXTRA_DIST += tests/live/age_mark.h tests/live/helper_help.h tests/live/reboot_help.h \
+	tests/live/recover_help.h tests/live/recover_ring_help.h tests/live/ring_help.h
 
 # what makes marks look old, for scripts
 check_PROGRAMS += tests/live/age_mark

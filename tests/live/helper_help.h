@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of a process's two threads share: writers that have them, and waiting for what
+ * they do. */
+#ifndef HELPER_HELP_H
+#define HELPER_HELP_H
+
+#include "live/file.h"
+#include "live/ring_writer.h"
+#include "ring_help.h"
+
+#define DEADLINE_NS INT64_C(20000000000)
+
+/* Look until it is true; the deadline is for what never comes. */
+#define UNTIL(condition) \
+	do { \
+		int64_t until_ns = tti_clock_monotonic_ns() + DEADLINE_NS; \
+		while (!(condition)) { \
+			ck_assert_msg(tti_clock_monotonic_ns() < until_ns, "never: %s", \
+				      #condition); \
+			usleep(200); \
+		} \
+	} while (0)
+
+static inline struct tt_ring_writer *open_with(const char *dir, int64_t sync_ms,
+					       int64_t wake_us)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer = NULL;
+
+	opts.sync_ms = sync_ms;
+	opts.wake_us = wake_us;
+	OK(tt_ring_writer_open(&writer, dir, &opts, &err));
+	return writer;
+}
+
+static inline void check_rows(const char *dir, int64_t count)
+{
+	struct tt_ring_reader *reader = open_reader(dir);
+	int64_t next = 0;
+
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, count);
+	tt_ring_reader_close(reader);
+}
+
+static inline bool has_next(const struct tt_ring_writer *writer)
+{
+	return atomic_load(&writer->next_state) == TTI_NEXT_READY;
+}
+
+static inline struct tti_counters_seen counters(const char *dir)
+{
+	struct tti_counters_seen seen;
+	struct tti_ring ring;
+
+	OK(tti_ring_open(&ring, dir, false, &err));
+	tti_counters_read(&ring, &seen);
+	tti_ring_close(&ring);
+	return seen;
+}
+
+#endif
