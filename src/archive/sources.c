@@ -225,6 +225,21 @@ static int leave_out(const struct finder *finder, const char *name, const char *
 	return TT_OK;
 }
 
+/* Of a merged file only what came from this one. */
+static void take_part(struct finder *finder, struct tti_item *item,
+		      const struct tt_ring_part *part)
+{
+	uint64_t there = item->path_end > part->row ? item->path_end - part->row : 0;
+
+	if (part->rows > there)
+		leave_out(finder, part->file_name,
+			  "lost rows to damage after it was merged: what is there is "
+			  "taken");
+	item->moved = part->row;
+	item->start = item->path_start > part->row ? item->path_start - part->row : 0;
+	item->end = tti_min_u64(part->rows, there);
+}
+
 /* part NULL: the file as a whole. */
 static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 			 const struct tt_ring_file *file, const struct tt_ring_part *part,
@@ -253,19 +268,8 @@ static int add_ring_rows(struct finder *finder, const struct tt_ring_info *info,
 		item->end = tti_min_u64(item->end, file->cut_at);
 		item->start = tti_min_u64(item->start, item->end);
 	}
-	if (part) {
-		uint64_t there =
-			item->path_end > part->row ? item->path_end - part->row : 0;
-
-		if (part->rows > there)
-			leave_out(finder, part->file_name,
-				  "lost rows to damage after it was merged: what is "
-				  "there is taken");
-		item->moved = part->row;
-		item->start =
-			item->path_start > part->row ? item->path_start - part->row : 0;
-		item->end = tti_min_u64(part->rows, there);
-	}
+	if (part)
+		take_part(finder, item, part);
 	if (item->start >= item->end) {
 		item_drop(finder->sources);
 		return TT_OK;

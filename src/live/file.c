@@ -181,12 +181,35 @@ static int check_range(const struct tt_file *file, struct tt_error *err)
 	return TT_OK;
 }
 
+/* *fd holds the lock; the live file takes it over. */
+static int open_locked(struct tt_file *file, int *fd, struct tt_error *err)
+{
+	struct tti_live_open args = {
+		.path = file->place.path, .writable = true, .take_fd = true, .fd = *fd
+	};
+	int rc = tti_live_open(&file->live, &args, err);
+
+	if (rc < 0)
+		return rc;
+	*fd = -1;
+	tti_live_choose_copy(&file->live, file->clean_rows);
+	file->live.limit = file->live.end;
+	rc = tti_fork_guard_add(&file->guard, &file->live.fd);
+	if (rc < 0)
+		return tti_fail_sys(err, rc, file->place.path,
+				    "guard the lock against fork");
+	file->appendable = !file->place.in_ring;
+	if (!file->appendable)
+		return TT_OK;
+	drop_leftover_copy(file);
+	rc = tti_file_mark_open(file, file->sync_ms != TT_SYNC_NONE, err);
+	file->live.limit = file->live.end; /* which it may have moved */
+	return rc;
+}
+
 static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts *opts,
 			    struct tt_error *err)
 {
-	struct tti_live_open args = { .path = file->place.path,
-				      .writable = true,
-				      .take_fd = true };
 	tti_auto_fd fd = -1;
 	int rc;
 
@@ -208,26 +231,7 @@ static int open_for_writing(struct tt_file *file, const struct tt_file_open_opts
 	if (rc < 0)
 		return rc;
 	fd = tti_file_lock(&file->place, err);
-	if (fd < 0)
-		return fd;
-	args.fd = fd;
-	rc = tti_live_open(&file->live, &args, err);
-	if (rc < 0)
-		return rc;
-	fd = -1; /* the live file's now */
-	tti_live_choose_copy(&file->live, file->clean_rows);
-	file->live.limit = file->live.end;
-	rc = tti_fork_guard_add(&file->guard, &file->live.fd);
-	if (rc < 0)
-		return tti_fail_sys(err, rc, file->place.path,
-				    "guard the lock against fork");
-	file->appendable = !file->place.in_ring;
-	if (!file->appendable)
-		return TT_OK;
-	drop_leftover_copy(file);
-	rc = tti_file_mark_open(file, file->sync_ms != TT_SYNC_NONE, err);
-	file->live.limit = file->live.end; /* which it may have moved */
-	return rc;
+	return fd < 0 ? fd : open_locked(file, &fd, err);
 }
 
 static int open_for_reading(struct tt_file *file, const struct tt_file_open_opts *opts,

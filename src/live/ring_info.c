@@ -57,6 +57,37 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 	return 1;
 }
 
+static void turn_around(struct tt_ring_info *info)
+{
+	for (size_t i = 0; i < info->file_count / 2; i++) {
+		struct tt_ring_file swap = info->files[i];
+
+		info->files[i] = info->files[info->file_count - 1 - i];
+		info->files[info->file_count - 1 - i] = swap;
+	}
+}
+
+/* Of the ring as a whole. */
+static void fill_settings(struct tti_ring *ring, struct tt_ring_info *info)
+{
+	info->foreign = tti_ring_is_foreign(ring);
+	info->keep = ring->lock.addr  ? ring->slots
+		     : ring->set.addr ? ring->settings.keep
+				      : 0;
+	info->opts = (struct tt_ring_opts)TT_RING_OPTS_INIT;
+	info->opts.capacity = info->capacity;
+	info->opts.keep = info->keep;
+	if (ring->set.addr) {
+		tti_ring_settings_to(&info->opts, &ring->settings);
+		info->capacity = ring->settings.capacity;
+	}
+	if (!info->foreign)
+		memcpy(info->ring_id, ring->settings.ring_id, sizeof(info->ring_id));
+	info->opts.row_rank = info->row_rank;
+	info->opts.row_shape = info->row_shape;
+	info->writer_pid = tti_ring_writer_pid(ring);
+}
+
 static int fill(struct tti_ring *ring, struct tt_ring_info *info, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
@@ -81,28 +112,8 @@ static int fill(struct tti_ring *ring, struct tt_ring_info *info, struct tt_erro
 		take_rows(info, &rows);
 		tti_ring_like_fini(&like);
 	}
-	for (size_t i = 0; i < info->file_count / 2; i++) {
-		struct tt_ring_file swap = info->files[i];
-
-		info->files[i] = info->files[info->file_count - 1 - i];
-		info->files[info->file_count - 1 - i] = swap;
-	}
-	info->foreign = tti_ring_is_foreign(ring);
-	info->keep = ring->lock.addr  ? ring->slots
-		     : ring->set.addr ? ring->settings.keep
-				      : 0;
-	info->opts = (struct tt_ring_opts)TT_RING_OPTS_INIT;
-	info->opts.capacity = info->capacity;
-	info->opts.keep = info->keep;
-	if (ring->set.addr) {
-		tti_ring_settings_to(&info->opts, &ring->settings);
-		info->capacity = ring->settings.capacity;
-	}
-	if (!info->foreign)
-		memcpy(info->ring_id, ring->settings.ring_id, sizeof(info->ring_id));
-	info->opts.row_rank = info->row_rank;
-	info->opts.row_shape = info->row_shape;
-	info->writer_pid = tti_ring_writer_pid(ring);
+	turn_around(info);
+	fill_settings(ring, info);
 	return TT_OK;
 }
 
