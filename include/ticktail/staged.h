@@ -240,7 +240,8 @@ TT_API int tt_staged_hash(struct tt_staged *array, unsigned threads,
  * NULL); *out is to be writable, in memory or by write. */
 typedef int tt_staged_alloc_fn(void *ctx, const struct tt_nd *like,
 			       struct tt_base_slab *out, struct tt_error *err);
-/* A base slab in memory of its own, zeroed. */
+/* A base slab in memory of its own; what lies beyond the edge of the array in it is not to be
+ * relied on. */
 TT_API int tt_staged_alloc_memory(void *ctx, const struct tt_nd *like,
 				  struct tt_base_slab *out, struct tt_error *err);
 /* Move the staged chunks that no slab holds yet into one new base slab and drop the

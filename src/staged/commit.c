@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -11,6 +12,7 @@
 #include "staged/hash.h"
 #include "staged/nd.h"
 #include "staged/plan.h"
+#include "staged/team.h"
 #include "staged/transfer.h"
 
 #define auto_plan TTI_CLEANUP(tti_staged_plan_fini) struct tt_staged_plan
@@ -111,8 +113,86 @@ static int check_new_base(const struct tt_nd *like, const struct tt_base_slab *b
 	return TT_OK;
 }
 
-static int run_groups(const struct tt_staged_plan *plan, struct tt_staged *array,
-		      const struct tti_slab *to, struct tt_error *err)
+/* Into a slab in memory: every row has a place of its own there, so threads take rows from one
+ * counter. */
+struct copying {
+	const struct tt_staged_plan *plan;
+	const struct tt_staged *array;
+	const struct tti_slab *to;
+	bool stream;
+	uint64_t take;
+	_Atomic(uint64_t) next; /* take_rows() only */
+};
+
+enum {
+	A_TAKE = 256 << 10,	/* bytes, about */
+	STREAM_BYTES = 4 << 20, /* more will not stay in the caches */
+};
+
+/* The first of the next rows. Relaxed: a thread gets a number that no other gets, nothing
+ * else; starting and joining order the copies. */
+static uint64_t take_rows(struct copying *copying)
+{
+	return atomic_fetch_add_explicit(&copying->next, copying->take,
+					 memory_order_relaxed);
+}
+
+/* Rows first to end of a group, as far as they are its. */
+static void copy_part(const struct copying *copying, const struct tti_group *group,
+		      uint64_t first, uint64_t end)
+{
+	const struct tti_entry *entry = tti_entry_at(copying->array, group->from);
+	struct tti_side from = tti_slab_side(entry->slab, entry->rows);
+	struct tti_side to = tti_slab_side(copying->to, copying->to->nd.shape[0]);
+
+	first = tti_max_u64(first, group->first);
+	end = tti_min_u64(end, group->first + group->count);
+	tti_transfer(&to, &from,
+		     (struct tti_rows){ (const uint64_t *)copying->plan->rows.items +
+						first * 5 * copying->plan->rank,
+					end - first, copying->stream });
+}
+
+static void *copy_shares(void *member)
+{
+	struct copying *copying = *(struct copying **)member;
+	const struct tti_group *groups = copying->plan->groups.items;
+	uint64_t all = copying->plan->rows.count, first;
+	size_t i = 0;
+
+	while ((first = take_rows(copying)) < all) {
+		uint64_t end = tti_min_u64(all, first + copying->take);
+
+		while (groups[i].first + groups[i].count <= first)
+			i++;
+		for (size_t k = i;
+		     k < copying->plan->groups.count && groups[k].first < end; k++)
+			copy_part(copying, &groups[k], first, end);
+	}
+	return NULL;
+}
+
+static void copy_groups(const struct tt_staged_plan *plan, const struct tt_staged *array,
+			const struct tti_slab *to, unsigned threads)
+{
+	struct copying copying = { .plan = plan, .array = array, .to = to },
+		       *members[TTI_TEAM_MAX];
+	uint64_t bytes = array->element.bytes; /* of a chunk: fits, the slab does */
+
+	for (uint32_t i = 0; i < array->rank; i++)
+		bytes *= tti_min_u64(array->chunk[i], array->shape[i]);
+	copying.take = A_TAKE / bytes + 1;
+	bytes *= plan->rows.count;
+	copying.stream = bytes >= STREAM_BYTES;
+	for (unsigned i = 0; i < TTI_TEAM_MAX; i++)
+		members[i] = &copying;
+	tti_team_run(copy_shares, members, sizeof(*members),
+		     tti_team_size(threads, bytes));
+}
+
+/* Into one that is written by its own function, on this thread. */
+static int write_groups(const struct tt_staged_plan *plan, const struct tt_staged *array,
+			const struct tti_slab *to, struct tt_error *err)
 {
 	const struct tti_group *groups = plan->groups.items;
 	int rc = TT_OK;
@@ -120,22 +200,25 @@ static int run_groups(const struct tt_staged_plan *plan, struct tt_staged *array
 	for (size_t i = 0; rc == TT_OK && i < plan->groups.count; i++) {
 		const struct tti_entry *entry = tti_entry_at(array, groups[i].from);
 		struct tti_side from = tti_slab_side(entry->slab, entry->rows);
-		struct tti_side into = tti_slab_side(to, to->nd.shape[0]);
 		struct tti_rows rows = { (const uint64_t *)plan->rows.items +
 						 groups[i].first * 5 * plan->rank,
 					 groups[i].count, false };
 
-		if (to->nd.data)
-			tti_transfer(&into, &from, rows);
-		else
-			rc = tti_transfer_write(&to->base, &from, rows, err);
+		rc = tti_transfer_write(&to->base, &from, rows, err);
 	}
 	return rc;
 }
 
+/* Whom to ask for a new base slab, and with how many threads to fill it. */
+struct target {
+	tt_staged_alloc_fn *alloc;
+	void *ctx;
+	unsigned threads;
+};
+
 /* Have the new base slab made and filled. */
 static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
-		     tt_staged_alloc_fn *alloc, void *ctx, struct tti_slab **out,
+		     const struct target *target, struct tti_slab **out,
 		     struct tt_error *err)
 {
 	struct tt_base_slab base = { .rank = 0 };
@@ -145,7 +228,7 @@ static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
 
 	memcpy(like.shape, array->chunk, sizeof(array->chunk));
 	like.shape[0] = *(const uint64_t *)plan->appended.items;
-	rc = alloc(ctx, &like, &base, err);
+	rc = target->alloc(target->ctx, &like, &base, err);
 	if (rc < 0)
 		return rc;
 	rc = tti_slab_base(&slab, &base, err);
@@ -155,8 +238,10 @@ static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
 		return rc;
 	}
 	rc = check_new_base(&like, &base, err);
-	if (rc == TT_OK)
-		rc = run_groups(plan, array, slab, err);
+	if (rc == TT_OK && slab->nd.data)
+		copy_groups(plan, array, slab, target->threads);
+	else if (rc == TT_OK)
+		rc = write_groups(plan, array, slab, err);
 	if (rc == TT_OK)
 		*out = tti_steal_ptr(&slab);
 	return rc;
@@ -204,7 +289,8 @@ int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, void *c
 	if (rc == TT_OK && plan.updates.count > 0)
 		rc = tti_own_grid(array, err);
 	if (rc == TT_OK && plan.appended.count > 0)
-		rc = fill_base(&plan, array, alloc, ctx, &base, err);
+		rc = fill_base(&plan, array, &(struct target){ alloc, ctx, threads },
+			       &base, err);
 	if (rc == TT_OK)
 		settle(&plan, array, &base);
 	return rc;
@@ -230,7 +316,7 @@ int tt_staged_alloc_memory(void *ctx, const struct tt_nd *like, struct tt_base_s
 		return rc;
 	*out = (struct tt_base_slab){ .element = like->element,
 				      .rank = like->rank,
-				      .memory = calloc(1, bytes > 0 ? bytes : 1),
+				      .memory = malloc(bytes > 0 ? bytes : 1),
 				      .release = release_memory };
 	if (!out->memory)
 		return tti_fail(err, -ENOMEM,

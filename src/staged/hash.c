@@ -4,21 +4,17 @@
 #include "staged/hash.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/error.h"
 #include "staged/cast.h"
 #include "staged/digest.h"
 #include "staged/nd.h"
+#include "staged/team.h"
 
 enum {
-	MAX_THREADS = 64,
-	/* bytes; starting one costs as much as hashing 30 KiB */
-	WORTH_A_THREAD = 256 << 10,
 	/* bytes a thread takes at a time, about */
 	TAKE = 1 << 16,
 	/* runs shorter than this are gathered first: a call each costs more */
@@ -38,7 +34,6 @@ struct worker {
 	struct tti_hasher *hasher;
 	void *scratch; /* a chunk, packed; made when first needed */
 	uint64_t scratch_bytes;
-	pthread_t thread;
 	int rc;
 };
 
@@ -150,51 +145,28 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Worker 0 is the calling thread; one that cannot be started leaves its share to the
- * others. */
-static void run_all(struct worker *workers, unsigned threads)
-{
-	unsigned started = 1;
-
-	while (started < threads && pthread_create(&workers[started].thread, NULL, run,
-						   &workers[started]) == 0)
-		started++;
-	run(&workers[0]);
-	while (started-- > 1)
-		pthread_join(workers[started].thread, NULL);
-}
-
-static unsigned choose_threads(unsigned asked, uint64_t bytes)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t threads = asked > 0 ? asked : cores > 0 ? (uint64_t)cores : 1;
-
-	return (unsigned)tti_min_u64(tti_min_u64(threads, MAX_THREADS),
-				     bytes / WORTH_A_THREAD + 1);
-}
-
 int tti_hash_pieces(const struct tt_staged *array, const struct tti_piece *pieces,
 		    size_t count, unsigned threads, unsigned char (*digests)[32],
 		    struct tt_error *err)
 {
 	struct work work = { array, pieces, count, 1, digests, 0 };
-	struct worker workers[MAX_THREADS] = { { .work = NULL } };
+	struct worker workers[TTI_TEAM_MAX] = { { .work = NULL } };
 	uint64_t chunk_bytes;
 	int rc = tti_shape_bytes(array->rank, array->chunk, array->element.bytes,
 				 &chunk_bytes, err);
 
 	if (rc < 0 || count == 0)
 		return rc;
-	threads = choose_threads(threads, chunk_bytes > UINT64_MAX / count
-						  ? UINT64_MAX
-						  : chunk_bytes * count);
+	threads = tti_team_size(threads, chunk_bytes > UINT64_MAX / count
+						 ? UINT64_MAX
+						 : chunk_bytes * count);
 	work.take = TAKE / chunk_bytes + 1;
 	for (unsigned i = 0; rc == TT_OK && i < threads; i++) {
 		workers[i].work = &work;
 		rc = tti_hasher_new(&workers[i].hasher, err);
 	}
 	if (rc == TT_OK)
-		run_all(workers, threads);
+		tti_team_run(run, workers, sizeof(*workers), threads);
 	for (unsigned i = 0; i < threads; i++) {
 		if (rc == TT_OK && workers[i].rc < 0)
 			rc = tti_fail(err, workers[i].rc, "hashing chunks: %s",

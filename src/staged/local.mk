@@ -23,5 +23,6 @@ libttstaged_la_SOURCES += \
 	src/staged/query.c src/staged/query.h \
 	src/staged/select.c src/staged/select.h \
 	src/staged/slab.c src/staged/slab.h \
+	src/staged/team.c src/staged/team.h \
 	src/staged/transfer.c src/staged/transfer.h \
 	src/staged/vec.h

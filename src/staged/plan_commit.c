@@ -22,6 +22,7 @@ struct commit {
 	const struct tti_piece *pieces;
 	size_t count;
 	struct tti_dedup first; /* of each digest, its first piece */
+	uint64_t *first_of;	/* [count] the same, by piece */
 	struct place {
 		bool known;
 		uint64_t slab, offset;
@@ -47,7 +48,9 @@ static const struct tti_digest *digest_of(const struct commit *commit, size_t i)
 static int find_firsts(struct commit *commit)
 {
 	for (size_t i = 0; i < commit->count; i++)
-		if (tti_dedup_put(&commit->first, digest_of(commit, i), i) < 0)
+		if (tti_dedup_put(&commit->first, digest_of(commit, i), i) < 0 ||
+		    !tti_dedup_find(&commit->first, digest_of(commit, i),
+				    &commit->first_of[i]))
 			return no_memory(commit);
 	return TT_OK;
 }
@@ -97,15 +100,13 @@ static int survive(struct commit *commit, size_t i, uint64_t row)
 /* Give every piece its place; those that are nowhere yet get a row of the new slab. */
 static int place_pieces(struct commit *commit, uint64_t *survivors)
 {
-	uint64_t chunk = commit->plan->chunk[0], first = 0;
+	uint64_t chunk = commit->plan->chunk[0];
 	int rc = TT_OK;
 
 	*survivors = 0;
 	for (size_t i = 0; rc == TT_OK && i < commit->count; i++) {
-		struct place *place;
+		struct place *place = &commit->places[commit->first_of[i]];
 
-		tti_dedup_find(&commit->first, digest_of(commit, i), &first);
-		place = &commit->places[first];
 		if (!place->known) {
 			*place = (struct place){ true, commit->array->bases + 1,
 						 *survivors * chunk };
@@ -123,7 +124,7 @@ static int place_pieces(struct commit *commit, uint64_t *survivors)
 static int new_digests(struct commit *commit, uint64_t survivors)
 {
 	struct tti_digests *digests;
-	uint64_t number, first = 0;
+	uint64_t number;
 	int rc = tti_staged_plan_append(commit->plan, survivors, &number, commit->err);
 
 	if (rc < 0)
@@ -133,10 +134,8 @@ static int new_digests(struct commit *commit, uint64_t survivors)
 		return no_memory(commit);
 	for (size_t i = 0; i < commit->count; i++) {
 		const struct tti_digest *digest = digest_of(commit, i);
-		const struct place *place;
+		const struct place *place = &commit->places[commit->first_of[i]];
 
-		tti_dedup_find(&commit->first, digest, &first);
-		place = &commit->places[first];
 		if (place->slab == commit->array->bases + 1)
 			memcpy(digests->bytes[place->offset / commit->plan->chunk[0]],
 			       digest->b, sizeof(digest->b));
@@ -150,7 +149,8 @@ static int plan_commit(struct commit *commit)
 	int rc;
 
 	commit->places = calloc(commit->count + 1, sizeof(*commit->places));
-	if (!commit->places)
+	commit->first_of = calloc(commit->count + 1, sizeof(*commit->first_of));
+	if (!commit->places || !commit->first_of)
 		return no_memory(commit);
 	rc = find_firsts(commit);
 	for (uint64_t i = 0; rc == TT_OK && i <= commit->array->bases; i++)
@@ -185,6 +185,7 @@ int tti_staged_plan_commit(struct tt_staged_plan *plan, const struct tt_staged *
 		rc = plan_commit(&commit);
 	tti_dedup_fini(&commit.first);
 	free(commit.places);
+	free(commit.first_of);
 	tti_staged_plan_fini(&commit.hash);
 	return rc;
 }
