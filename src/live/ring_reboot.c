@@ -213,35 +213,50 @@ static bool is_merged(const struct tti_ring *ring, uint64_t name)
 	return idx != TTI_NO_ENTRY && tti_entry_merged(tti_ring_entry(ring, idx)) != 0;
 }
 
+/* Something in them is not what was synced; nobody knows what.  The others are right, so all
+ * are kept, and it is said. */
+static void doubt_rows(struct reboot *reboot, const struct tti_live *live)
+{
+	const struct tti_mark *mark = &reboot->mark;
+
+	reboot->kept = tti_min_u64(mark->end, live->end);
+	reboot->writer->rows_unproven =
+		reboot->kept - tti_min_u64(reboot->kept, mark->from);
+	tti_repair_add(&reboot->writer->repair,
+		       "%" PRIu64 ".npy does not hold the rows that were synced before "
+		       "the power loss: some of rows %" PRIu64 " to %" PRIu64
+		       " are damaged",
+		       mark->file, mark->from, mark->end);
+}
+
 static int save_marked(struct reboot *reboot, struct tt_error *err)
 {
 	uint64_t name = reboot->mark.file;
 	struct tti_live live = TTI_LIVE_EMPTY;
 	int rc = tti_ring_open_raw(&reboot->writer->ring, name, &live, err);
 
-	reboot->kept = 0; /* quarantined, now or by an earlier try */
+	reboot->kept = reboot->mark.end;
 	if (rc == -ENOENT) {
-		if (is_merged(&reboot->writer->ring, name))
-			reboot->kept = reboot->mark.end;
+		if (!is_merged(&reboot->writer->ring, name))
+			reboot->kept = 0;
 		return TT_OK;
 	}
-	if (rc < 0 && tti_ring_is_damage(rc))
-		return quarantine(reboot, name, "is damaged", err);
+	if (rc < 0 && tti_ring_is_damage(rc)) { /* stays where recover looks for its rows */
+		tti_repair_add(&reboot->writer->repair,
+			       "%" PRIu64 ".npy is damaged: 'ticktail recover' brings "
+			       "back of its %" PRIu64 " rows what can be read",
+			       name, reboot->mark.end);
+		return TT_OK;
+	}
 	if (rc < 0)
 		return rc;
 	rc = check_rows(reboot, &live, err);
-	if (rc > 0) {
-		reboot->kept = reboot->mark.end;
-		rc = cut_rows(reboot, name, &live, reboot->kept, err);
-		rc = rc < 0 ? rc : 1;
-	}
-	tti_live_close(&live);
 	if (rc == 0)
-		rc = quarantine(reboot, name,
-				"does not hold the rows that were synced before the "
-				"power loss",
-				err);
-	return rc < 0 ? rc : TT_OK;
+		doubt_rows(reboot, &live);
+	if (rc >= 0)
+		rc = cut_rows(reboot, name, &live, reboot->kept, err);
+	tti_live_close(&live);
+	return rc;
 }
 
 /* ---- Newer files ---- */
@@ -285,38 +300,51 @@ static int save_rest(struct reboot *reboot, struct tt_error *err)
 }
 
 /* (2): "cut at" into the entry of a file. */
-static int enter_cut(struct reboot *reboot, uint64_t name, uint64_t row, uint64_t base,
+struct cut_place {
+	uint64_t name;
+	uint64_t row, rows; /* the first that is cut; how many are known to have been there */
+	uint64_t base;
+};
+
+static int enter_cut(struct reboot *reboot, const struct cut_place *at,
 		     struct tt_error *err)
 {
 	struct tti_ring *ring = &reboot->writer->ring;
 	struct tti_entry *entry;
 	uint64_t idx;
-	int rc = tti_ring_make_entry(ring, name, base, &idx, err);
+	int rc = tti_ring_make_entry(ring, at->name, at->base, &idx, err);
 
 	if (rc < 0)
 		return rc;
 	entry = tti_ring_entry(ring, idx);
-	if (base != TTI_ROWS_UNKNOWN)
-		tti_field_store(&entry->base, base);
-	tti_field_store(&entry->rows, row);
-	tti_field_store(&entry->cut_at, row);
+	if (at->base != TTI_ROWS_UNKNOWN)
+		tti_field_store(&entry->base, at->base);
+	tti_field_store(&entry->rows, at->rows);
+	tti_field_store(&entry->cut_at, at->row);
 	return TT_OK;
 }
 
 static int enter_cuts(struct reboot *reboot, struct tt_error *err)
 {
 	const struct tti_ring *ring = &reboot->writer->ring;
+	/* what it has fewer was lost, not cut */
+	const struct cut_place marked = { .name = reboot->mark.file,
+					  .row = reboot->kept,
+					  .rows = reboot->mark.end,
+					  .base = TTI_ROWS_UNKNOWN };
 	int rc = TT_OK;
 
 	for (size_t i = 0; rc == TT_OK && i < reboot->newer.count; i++)
-		rc = enter_cut(reboot, reboot->newer.at[i], 0, reboot->base, err);
+		rc = enter_cut(reboot,
+			       &(struct cut_place){ .name = reboot->newer.at[i],
+						    .base = reboot->base },
+			       err);
 	TTI_FAILPOINT("ring.reboot.newer_entered");
 	if (rc == TT_OK)
 		rc = tti_ring_sync_settings(ring, err);
 	TTI_FAILPOINT("ring.reboot.newer_synced");
 	if (rc == TT_OK)
-		rc = enter_cut(reboot, reboot->mark.file, reboot->kept, TTI_ROWS_UNKNOWN,
-			       err);
+		rc = enter_cut(reboot, &marked, err);
 	TTI_FAILPOINT("ring.reboot.entered");
 	return rc < 0 ? rc : tti_ring_sync_settings(ring, err);
 }

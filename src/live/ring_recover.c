@@ -401,6 +401,8 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 					  tt_ring_writer_repaired(rec->writer), err);
 	if (rc == TT_OK && rec->writer->rows_cut > 0)
 		rec->report->items[0].rows_cut = rec->writer->rows_cut;
+	if (rc == TT_OK && rec->writer->rows_unproven > 0)
+		rec->report->items[0].rows_unproven = rec->writer->rows_unproven;
 	TTI_FAILPOINT("recover.opened");
 	if (rc == TT_OK)
 		rc = drop_leftovers(rec, err);

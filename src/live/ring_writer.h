@@ -55,7 +55,7 @@ struct tt_ring_writer {
 	bool cut_unproven;	    /* also what no mark speaks of */
 	bool doubtful;		    /* rows are unproven after a reboot, and stay so */
 	uint64_t reboot_base;	    /* rows of the ring up to the cut */
-	uint64_t rows_cut;
+	uint64_t rows_cut, rows_unproven; /* after a reboot */
 	struct tti_repair repair;
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
 

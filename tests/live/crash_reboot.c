@@ -75,8 +75,8 @@ static int64_t rows_damaged(void)
 	create_synced(8, 3);
 	lose_power(0, 12, 1);
 	in_ring(path, newest(), "");
-	put_bytes(path, &odd, sizeof(odd), tail_at(path, 0) - 8 * 16);
-	return 8;
+	put_bytes(path, &odd.value, 8, tail_at(path, 0) - 8 * 16 + 8);
+	return 12; /* one of them is damaged */
 }
 
 static int64_t tail_behind(void)

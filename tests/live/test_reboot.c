@@ -164,7 +164,7 @@ START_TEST(tail_behind_its_mark_is_raised)
 }
 END_TEST
 
-START_TEST(rows_that_changed_on_disk_go_into_quarantine)
+START_TEST(rows_that_changed_on_disk_are_told_and_kept)
 {
 	char path[128];
 	uint64_t name;
@@ -173,12 +173,12 @@ START_TEST(rows_that_changed_on_disk_go_into_quarantine)
 	lose_power(0, 13, 2);
 	name = name_at(0);
 	in_ring(path, name, "");
-	put_bytes(path, "\xff", 1, tail_at(path, 0) - 7 * 16); /* row 1 of 8 */
+	put_bytes(path, "\xff", 1, tail_at(path, 0) - 7 * 16 + 8); /* row 1 of 8 */
 	recover("does not hold the rows", 13, 3);
-	snprintf(path, sizeof(path), "r/.%" PRIu64 ".npy.bad-1", name);
-	ck_assert_int_eq(access(path, F_OK), 0);
-	ck_assert_uint_eq(cut_before((struct tt_pos){ name, 4 }, 13), 4);
-	ck_assert_uint_eq(name_at(1), name); /* in the queue, without rows */
+	shows(16);
+	ck_assert_uint_eq(count_damage(), 0);
+	ck_assert_uint_eq(cut_before((struct tt_pos){ name, 4 }, 12), 0);
+	ck_assert_uint_eq(cut_before((struct tt_pos){ name, 6 }, 13), 1);
 }
 END_TEST
 
@@ -370,7 +370,7 @@ int main(void)
 		unsynced_rows_are_cut_and_kept,
 		rows_that_left_no_trace_keep_their_positions,
 		tail_behind_its_mark_is_raised,
-		rows_that_changed_on_disk_go_into_quarantine,
+		rows_that_changed_on_disk_are_told_and_kept,
 		closed_ring_is_believed,
 		killed_writer_loses_nothing_in_the_same_boot,
 		ring_that_is_not_synced_is_unproven,
