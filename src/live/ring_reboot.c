@@ -241,7 +241,8 @@ static int save_marked(struct reboot *reboot, struct tt_error *err)
 			reboot->kept = 0;
 		return TT_OK;
 	}
-	if (rc < 0 && tti_ring_is_damage(rc)) { /* stays where recover looks for its rows */
+	if (rc < 0 &&
+	    tti_ring_is_damage(rc)) { /* stays where recover looks for its rows */
 		tti_repair_add(&reboot->writer->repair,
 			       "%" PRIu64 ".npy is damaged: 'ticktail recover' brings "
 			       "back of its %" PRIu64 " rows what can be read",
@@ -302,7 +303,8 @@ static int save_rest(struct reboot *reboot, struct tt_error *err)
 /* (2): "cut at" into the entry of a file. */
 struct cut_place {
 	uint64_t name;
-	uint64_t row, rows; /* the first that is cut; how many are known to have been there */
+	uint64_t row,
+		rows; /* the first that is cut; how many are known to have been there */
 	uint64_t base;
 };
 

@@ -16,6 +16,7 @@ tests_live_power_power_SOURCES = \
 	tests/live/power/power.c tests/live/power/power.h \
 	tests/live/power/ring_power.c \
 	tests/live/power/file_power.c \
+	tests/live/power/damage_power.c \
 	$(POWER_MODEL)
 tests_live_power_power_CPPFLAGS = $(CRASH_CPPFLAGS)
 tests_live_power_power_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)

@@ -3,7 +3,7 @@
  * again: first read, then written, then read and verified.  Some images lose power a second
  * time while they are brought back.
  *
- * usage: power             TT_SEED=N: the first seed; TT_LONG=1: 5,000 images instead of 60
+ * usage: power             TT_SEED=N: the first seed; TT_LONG=1: 5,000 images instead of 90
  *        power check DIR   look again at an image that was kept
  *
  * Every run of work has its own seed; the calls of a helper thread come when they come, so a
@@ -29,8 +29,9 @@ struct power_record *rec;
 struct tt_error power_err;
 const char *power_step = "";
 
-static const struct power_kind *const kinds[] = { &power_ring, &power_file };
-#define KINDS 2
+static const struct power_kind *const kinds[] = { &power_ring, &power_file,
+						  &power_damaged };
+#define KINDS 3
 
 /* Images that the worker made, in memory that outlives it. */
 struct image {
@@ -164,6 +165,7 @@ static void at_place(void *ctx, const char *place, unsigned times)
 	snprintf(image->dir, sizeof(image->dir), "%.40s-%d", run->dir, harvest->count);
 	snprintf(image->place, sizeof(image->place), "%s:%u", place, times);
 	image->record = *rec;
+	image->record.image = (uint64_t)harvest->count;
 	model_image(in_top(path, image->dir));
 	power_keep_marks(path);
 	if (++harvest->count == harvest->wanted)
@@ -331,7 +333,7 @@ int main(int argc, char **argv)
 {
 	const char *seed_text = getenv("TT_SEED"), *only = getenv("TT_POWER_KIND");
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : (uint64_t)time(NULL);
-	unsigned wanted = getenv("TT_LONG") ? 5000 / KINDS : 60 / KINDS;
+	unsigned wanted = getenv("TT_LONG") ? 5000 / KINDS : 90 / KINDS;
 	int failed = 0;
 
 	rec = mp_shared(sizeof(*rec));

@@ -32,6 +32,7 @@ struct power_once {
 /* Lies in memory that outlives the worker; an image takes a copy. */
 struct power_record {
 	uint64_t kind, seed, boot;
+	uint64_t image; /* of the run that made it: its number */
 	uint64_t gen;
 	/* a ring, "r" */
 	bool made; /* its create returned */
@@ -46,6 +47,10 @@ struct power_record {
 	int64_t copying;   /* rows that one being made may hold */
 	struct tt_pos pos[POWER_ROWS]; /* of each row; file 0: not known */
 	uint8_t gen_of[POWER_ROWS];
+	/* the ring with a damaged file: what was damaged, and rows whose bytes that left */
+	bool damaged;
+	char damage[160];
+	uint8_t intact[POWER_ROWS];
 	/* single files; made, synced and so on are those of "a.npy" */
 	struct power_once roomy, tight, cleared, merged, moved, removed, updated;
 };
@@ -57,7 +62,7 @@ struct power_kind {
 	void (*work)(void);
 	void (*check)(void);
 };
-extern const struct power_kind power_ring, power_file;
+extern const struct power_kind power_ring, power_file, power_damaged;
 
 /* Files of an image are other inodes than those they stand for: let FILE.mark mean them. */
 void power_keep_marks(const char *dir);
