@@ -259,8 +259,7 @@ int tti_slab_replace(struct tt_staged *array, uint64_t slab, const uint64_t *sha
 	return TT_OK;
 }
 
-/* A view that ends inside a chunk, or one made from it. */
-static bool is_trimmed(const struct tt_staged *array, const struct tti_entry *entry)
+bool tti_is_trimmed(const struct tt_staged *array, const struct tti_entry *entry)
 {
 	bool trimmed = entry->rows % array->chunk[0] != 0;
 
@@ -297,7 +296,7 @@ int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *
 
 	if (tt_element_equal(entry->slab->nd.element, array->element))
 		return TT_OK;
-	return is_trimmed(array, entry)
+	return tti_is_trimmed(array, entry)
 		       ? convert_trimmed(array, entry, err)
 		       : tti_slab_replace(array, slab, array->shape, err);
 }

@@ -96,6 +96,8 @@ int tti_own_grid(struct tt_staged *array, struct tt_error *err);
  * what of them lies in shape.  Only what is in use is certain to be copied. */
 int tti_slab_replace(struct tt_staged *array, uint64_t slab, const uint64_t *shape,
 		     struct tt_error *err);
+/* A view of a caller's memory that ends inside a chunk, or what was converted from one. */
+bool tti_is_trimmed(const struct tt_staged *array, const struct tti_entry *entry);
 /* The slab has the array's element. */
 int tti_slab_converted(struct tt_staged *array, uint64_t slab, struct tt_error *err);
 /* And is this array's alone and may be written. */

@@ -219,6 +219,30 @@ static int refill_change(void *ctx, const struct tt_staged_change *change)
 	return TT_OK;
 }
 
+/* A view that has any of it becomes a slab of whole chunks, also if no chunk that is in use
+ * has. */
+static int refill_views(const struct refill *refill)
+{
+	struct tt_staged *array = refill->array;
+	int rc = TT_OK;
+
+	for (size_t i = array->bases + 1; rc == TT_OK && i < array->entries.count; i++) {
+		const struct tti_entry *entry = tti_entry_at(array, i);
+		struct tt_nd nd;
+
+		if (!entry->slab || !tti_is_trimmed(array, entry))
+			continue;
+		rc = tti_slab_converted(array, i, refill->err);
+		if (rc < 0)
+			return rc;
+		nd = entry->slab->nd;
+		nd.shape[0] = entry->rows;
+		if (refill_box(refill, &nd, NULL))
+			rc = tti_slab_writable(array, i, refill->err);
+	}
+	return rc;
+}
+
 int tt_staged_refill(struct tt_staged **out, struct tt_staged *array, const void *fill,
 		     struct tt_error *err)
 {
@@ -235,6 +259,8 @@ int tt_staged_refill(struct tt_staged **out, struct tt_staged *array, const void
 	}
 	refill.array = copy;
 	rc = tt_staged_load(copy, err);
+	if (rc == TT_OK)
+		rc = refill_views(&refill);
 	if (rc == TT_OK)
 		rc = tt_staged_changes(copy, refill_change, &refill, err);
 	if (rc == TT_OK)
