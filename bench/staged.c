@@ -150,7 +150,9 @@ static void run_plan(const struct bench_case *c, struct tt_staged *array)
 	struct tt_error err;
 
 	(void)c;
-	must(tt_staged_plan(&plan, array, TT_PLAN_GET, NULL, 0, NULL, &err), &err);
+	must(tt_staged_plan(&plan, array, &(struct tt_plan_what){ .op = TT_PLAN_GET },
+			    &err),
+	     &err);
 	tt_staged_plan_free(plan);
 }
 
@@ -372,8 +374,12 @@ static struct tt_staged *make(const struct form *form, enum state state)
 	struct tt_error err;
 
 	if (state == BASE) {
-		must(tt_staged_from_array(&array, &whole, form->chunk, NULL,
-					  TT_FROM_BASES, false, &err),
+		must(tt_staged_from_array(
+			     &array,
+			     &(struct tt_staged_over){ sizeof(struct tt_staged_over),
+						       &whole, form->chunk, NULL,
+						       TT_FROM_BASES, false },
+			     &err),
 		     &err);
 		return array;
 	}

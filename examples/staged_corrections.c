@@ -70,8 +70,9 @@ static int print_plan(const struct tt_staged *day, enum tt_staged_op op,
 {
 	struct tt_staged_plan *plan;
 	char *text = NULL;
-	int rc = tt_staged_plan(&plan, day, op, where ? where->items : NULL,
-				where ? where->count : 0, NULL, err);
+	struct tt_plan_what what = { op, where ? where->items : NULL,
+				     where ? where->count : 0, NULL };
+	int rc = tt_staged_plan(&plan, day, &what, err);
 
 	if (rc == TT_OK)
 		rc = tt_staged_plan_text(plan, false, &text, err);

@@ -162,12 +162,21 @@ enum tt_staged_from {
 	/* they become staged slabs: writes reach the array itself */
 	TT_FROM_STAGED,
 };
+struct tt_staged_over {
+	size_t struct_size;
+	const struct tt_nd *from;
+	const uint64_t *chunk;
+	const void *fill; /* one element; NULL: all bytes zero */
+	enum tt_staged_from how;
+	bool writable; /* false: staged slabs are copied before the first write to each */
+};
+#define TT_STAGED_OVER_INIT \
+	{ \
+		.struct_size = sizeof(struct tt_staged_over) \
+	}
 /* The array over from, whose memory is borrowed until the result and all that was made
- * from it are destroyed. writable false: staged slabs are copied before the first write
- * to each. */
-TT_API int tt_staged_from_array(struct tt_staged **out, const struct tt_nd *from,
-				const uint64_t *chunk, const void *fill,
-				enum tt_staged_from how, bool writable,
+ * from it are destroyed. */
+TT_API int tt_staged_from_array(struct tt_staged **out, const struct tt_staged_over *over,
 				struct tt_error *err);
 TT_API void tt_staged_destroy(struct tt_staged *array); /* NULL: nothing */
 
@@ -195,10 +204,11 @@ TT_API void tt_staged_set_read_only(struct tt_staged *array);
 
 /* ---- Reading and writing ---- */
 
-/* The shape that get gives and set wants. */
+/* The shape that get gives and set wants, and the element, into *out; its data is NULL and its
+ * strides are those of C order. */
 TT_API int tt_staged_shape_of(const struct tt_staged *array, const struct tt_index *index,
-			      uint32_t index_count, uint32_t *rank_out,
-			      uint64_t shape_out[TT_MAX_RANK], struct tt_error *err);
+			      uint32_t index_count, struct tt_nd *out,
+			      struct tt_error *err);
 /* out->data NULL: it is allocated in C order (free() it; not NULL also when empty); else
  * out must have the shape and the element of the result. */
 TT_API int tt_staged_get(struct tt_staged *array, const struct tt_index *index,
@@ -255,12 +265,16 @@ TT_API int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, 
 /* Costs an entry a slab: chunks and tables are shared until one side writes. */
 TT_API int tt_staged_copy(struct tt_staged **out, struct tt_staged *array,
 			  struct tt_error *err);
-/* Another element.  Without bases: base chunks are loaded, base slabs become holes.  With
+/* Another element. bases NULL: base chunks are loaded, base slabs become holes.  With
  * as many bases as there are, of the same shapes and of the new element, they take the
  * place of the old.  Staged slabs are converted when first touched. */
+struct tt_new_bases {
+	const struct tt_base_slab *bases; /* their ctx is owned from success on */
+	uint64_t count;
+};
 TT_API int tt_staged_astype(struct tt_staged **out, struct tt_staged *array,
-			    struct tt_element element, const struct tt_base_slab *bases,
-			    uint64_t base_count, struct tt_error *err);
+			    struct tt_element element, const struct tt_new_bases *bases,
+			    struct tt_error *err);
 /* Another fill value, which also takes the place of every element equal to the old
  * one. */
 TT_API int tt_staged_refill(struct tt_staged **out, struct tt_staged *array,
@@ -281,11 +295,14 @@ enum tt_staged_op {
 	TT_PLAN_HASH,
 	TT_PLAN_COMMIT, /* needs the digests: tt_staged_hash() first */
 };
-/* index for get and set, shape for resize, else NULL. */
+struct tt_plan_what {
+	enum tt_staged_op op;
+	const struct tt_index *index; /* of get and set */
+	uint32_t index_count;
+	const uint64_t *shape; /* of resize */
+};
 TT_API int tt_staged_plan(struct tt_staged_plan **out, const struct tt_staged *array,
-			  enum tt_staged_op op, const struct tt_index *index,
-			  uint32_t index_count, const uint64_t *shape,
-			  struct tt_error *err);
+			  const struct tt_plan_what *what, struct tt_error *err);
 TT_API void tt_staged_plan_free(struct tt_staged_plan *plan); /* NULL: nothing */
 
 /* A slab, or the output of a get, or the value of a set. */

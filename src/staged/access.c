@@ -38,19 +38,25 @@ static struct tt_nd with_points(const struct tt_nd *nd, const struct tt_staged_p
 	return view;
 }
 
+static int choose(struct tti_selection *sel, const struct tt_staged *array,
+		  const struct tt_index *index, uint32_t count, struct tt_error *err)
+{
+	return tti_selection_init(
+		sel, &(struct tti_asked){ array->rank, array->shape, index, count }, err);
+}
+
 int tt_staged_shape_of(const struct tt_staged *array, const struct tt_index *index,
-		       uint32_t index_count, uint32_t *rank_out,
-		       uint64_t shape_out[TT_MAX_RANK], struct tt_error *err)
+		       uint32_t index_count, struct tt_nd *out, struct tt_error *err)
 {
 	auto_selection sel = { .rank = 0 };
-	int rc = tti_selection_init(&sel, array->rank, array->shape, index, index_count,
-				    err);
+	int rc = choose(&sel, array, index, index_count, err);
 
 	if (rc < 0)
 		return rc;
-	*rank_out = sel.out_rank;
-	memcpy(shape_out, sel.out_shape, sizeof(sel.out_shape));
-	return TT_OK;
+	rc = tt_nd_c_order(out, array->element, sel.out_rank, sel.out_shape, NULL);
+	return rc < 0 ? tti_fail(err, rc,
+				 "a selection of more bytes than can be addressed")
+		      : rc;
 }
 
 /* ---- get ---- */
@@ -93,8 +99,7 @@ int tt_staged_get(struct tt_staged *array, const struct tt_index *index,
 	auto_plan plan = { .rank = 0 };
 	tti_auto_free void *owned = NULL;
 	struct tt_nd result = *out, view;
-	int rc = tti_selection_init(&sel, array->rank, array->shape, index, index_count,
-				    err);
+	int rc = choose(&sel, array, index, index_count, err);
 
 	if (rc == TT_OK)
 		rc = prepare_out(array, &sel, &result, &owned, err);
@@ -183,8 +188,7 @@ int tt_staged_set(struct tt_staged *array, const struct tt_index *index,
 	int rc = refuse_read_only(array, err);
 
 	if (rc == TT_OK)
-		rc = tti_selection_init(&sel, array->rank, array->shape, index,
-					index_count, err);
+		rc = choose(&sel, array, index, index_count, err);
 	if (rc == TT_OK)
 		rc = prepare_value(array, value, &mine, &owned, err);
 	/* also when nothing is selected: a value that cannot fit is a mistake */

@@ -11,9 +11,11 @@
 #include "staged/cast.h"
 #include "staged/nd.h"
 
-int tti_grid_shape(uint32_t rank, const uint64_t *shape, const uint64_t *chunk,
-		   uint64_t *grid_shape, uint64_t *chunks, struct tt_error *err)
+int tti_grid_shape(const struct tti_array_form *form, uint64_t *grid_shape,
+		   uint64_t *chunks, struct tt_error *err)
 {
+	uint32_t rank = form->rank;
+	const uint64_t *shape = form->shape, *chunk = form->chunk;
 	char text[TTI_SHAPE_TEXT];
 	bool over = false;
 
@@ -60,6 +62,7 @@ int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
 {
 	tti_auto_staged *array = NULL;
 	tti_auto_slab *full = NULL;
+	struct tt_nd like;
 	uint64_t chunks;
 	int rc = check_form(form, err);
 
@@ -72,8 +75,7 @@ int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
 	array->rank = form->rank;
 	memcpy(array->shape, form->shape, form->rank * sizeof(*form->shape));
 	memcpy(array->chunk, form->chunk, form->rank * sizeof(*form->chunk));
-	rc = tti_grid_shape(form->rank, form->shape, form->chunk, array->grid_shape,
-			    &chunks, err);
+	rc = tti_grid_shape(form, array->grid_shape, &chunks, err);
 	if (rc < 0)
 		return rc;
 	array->grid = tti_grid_new(chunks);
@@ -81,8 +83,8 @@ int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
 		return tti_fail(err, -ENOMEM,
 				"the places of %" PRIu64 " chunks: out of memory",
 				chunks);
-	rc = tti_slab_full(&full, form->element, form->rank, form->chunk, form->fill,
-			   err);
+	like = tti_chunk_like(array);
+	rc = tti_slab_full(&full, &like, form->fill, err);
 	if (rc == TT_OK)
 		rc = tti_array_push(array, &full, err);
 	if (rc == TT_OK)

@@ -7,6 +7,8 @@
 #ifndef TTI_ARRAY_H
 #define TTI_ARRAY_H
 
+#include <string.h>
+
 #include "staged/mapper.h"
 #include "staged/slab.h"
 #include "staged/vec.h"
@@ -29,6 +31,15 @@ static inline struct tti_entry *tti_entry_at(const struct tt_staged *array, uint
 	return (struct tti_entry *)array->entries.items + slab;
 }
 
+/* Of the array's element, one chunk large. */
+static inline struct tt_nd tti_chunk_like(const struct tt_staged *array)
+{
+	struct tt_nd like = { .element = array->element, .rank = array->rank };
+
+	memcpy(like.shape, array->chunk, sizeof(like.shape));
+	return like;
+}
+
 static inline bool tti_is_staged(const struct tt_staged *array, uint64_t slab)
 {
 	return slab > array->bases;
@@ -40,10 +51,6 @@ static inline const void *tti_fill_of(const struct tt_staged *array)
 	return tti_entry_at(array, 0)->slab->nd.data;
 }
 
-/* ceil(shape / chunk) an axis and their product; -EOVERFLOW. */
-int tti_grid_shape(uint32_t rank, const uint64_t *shape, const uint64_t *chunk,
-		   uint64_t *grid_shape, uint64_t *chunks, struct tt_error *err);
-
 /* An array with its full slab and a grid of full chunks. */
 struct tti_array_form {
 	struct tt_element element;
@@ -51,6 +58,9 @@ struct tti_array_form {
 	const uint64_t *shape, *chunk;
 	const void *fill;
 };
+/* ceil(shape / chunk) an axis and their product; -EOVERFLOW. */
+int tti_grid_shape(const struct tti_array_form *form, uint64_t *grid_shape,
+		   uint64_t *chunks, struct tt_error *err);
 int tti_array_new(struct tt_staged **out, const struct tti_array_form *form,
 		  struct tt_error *err);
 /* Put slab at the end of the list, taking it over. */

@@ -77,8 +77,7 @@ static int hash_plan(struct tt_staged *array, const struct tt_staged_plan *plan,
 	if (rc == TT_OK)
 		rc = make_tables(array, plan, tables, err);
 	if (rc == TT_OK)
-		rc = tti_hash_pieces(array, pieces, plan->pieces.count, threads, digests,
-				     err);
+		rc = tti_hash_pieces(array, plan, threads, digests, err);
 	if (rc == TT_OK)
 		take_digests(array, plan, tables, digests);
 	for (size_t i = 0; tables && i < array->entries.count; i++)

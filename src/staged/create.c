@@ -165,16 +165,9 @@ int tt_staged_create(struct tt_staged **out, const struct tt_staged_opts *opts,
 
 /* ---- Over memory ---- */
 
-struct over {
-	const struct tt_nd *from;
-	enum tt_staged_from how;
-	bool writable;
-	struct tt_error *err;
-};
-
 /* The column of chunks at place (axis 0 aside) as a slab. */
-static int push_column(struct tt_staged *array, const struct over *over,
-		       const uint64_t *place)
+static int push_column(struct tt_staged *array, const struct tt_staged_over *over,
+		       const uint64_t *place, struct tt_error *err)
 {
 	struct tt_nd nd = *over->from;
 	tti_auto_slab *slab = NULL;
@@ -187,15 +180,16 @@ static int push_column(struct tt_staged *array, const struct over *over,
 		nd.shape[i] = tti_min_u64(array->chunk[i], nd.shape[i] - start);
 	}
 	rc = tti_slab_borrow(&slab, &nd, over->writable && over->how == TT_FROM_STAGED,
-			     over->err);
+			     err);
 	if (rc == TT_OK && over->how == TT_FROM_BASES) {
 		slab->kind = TTI_SLAB_BASE;
 		array->bases++;
 	}
-	return rc < 0 ? rc : tti_array_push(array, &slab, over->err);
+	return rc < 0 ? rc : tti_array_push(array, &slab, err);
 }
 
-static int push_columns(struct tt_staged *array, const struct over *over)
+static int push_columns(struct tt_staged *array, const struct tt_staged_over *over,
+			struct tt_error *err)
 {
 	uint64_t at[TT_MAX_RANK] = { 0 }, box[TT_MAX_RANK];
 	uint64_t columns = array->grid->chunks / array->grid_shape[0];
@@ -204,7 +198,7 @@ static int push_columns(struct tt_staged *array, const struct over *over)
 	memcpy(box, array->grid_shape, sizeof(box));
 	box[0] = 1;
 	do {
-		rc = push_column(array, over, at);
+		rc = push_column(array, over, at, err);
 	} while (rc == TT_OK && tti_step(array->rank, box, at));
 	for (uint64_t i = 0; rc == TT_OK && i < array->grid->chunks; i++) {
 		array->grid->slab[i] = 1 + i % columns;
@@ -213,20 +207,25 @@ static int push_columns(struct tt_staged *array, const struct over *over)
 	return rc;
 }
 
-int tt_staged_from_array(struct tt_staged **out, const struct tt_nd *from,
-			 const uint64_t *chunk, const void *fill, enum tt_staged_from how,
-			 bool writable, struct tt_error *err)
+int tt_staged_from_array(struct tt_staged **out, const struct tt_staged_over *over,
+			 struct tt_error *err)
 {
-	struct tti_array_form form = { from->element, from->rank, from->shape, chunk,
-				       fill };
-	struct over over = { from, how, writable, err };
+	struct tt_staged_over mine = TT_STAGED_OVER_INIT;
+	struct tti_array_form form;
 	tti_auto_staged *array = NULL;
 	int rc;
 
 	*out = NULL;
+	if (!tti_take_opts(&mine, sizeof(mine), over) || !mine.from || !mine.chunk)
+		return tti_fail(
+			err, TT_E_MISUSE,
+			"an array over memory: begin with TT_STAGED_OVER_INIT and set "
+			"from and chunk");
+	form = (struct tti_array_form){ mine.from->element, mine.from->rank,
+					mine.from->shape, mine.chunk, mine.fill };
 	rc = tti_array_new(&array, &form, err);
 	if (rc == TT_OK && array->grid->chunks > 0)
-		rc = push_columns(array, &over);
+		rc = push_columns(array, &mine, err);
 	if (rc == TT_OK)
 		*out = tti_steal_ptr(&array);
 	return rc;

@@ -50,9 +50,9 @@ static void replace_entry(struct tt_staged *array, uint64_t i, struct tti_slab *
 /* The full slab anew; fill in the array's element. */
 static int replace_full(struct tt_staged *array, const void *fill, struct tt_error *err)
 {
+	struct tt_nd like = tti_chunk_like(array);
 	struct tti_slab *full;
-	int rc = tti_slab_full(&full, array->element, array->rank, array->chunk, fill,
-			       err);
+	int rc = tti_slab_full(&full, &like, fill, err);
 
 	if (rc == TT_OK)
 		replace_entry(array, 0, full);
@@ -144,9 +144,10 @@ static int astype(struct tt_staged *copy, struct tt_element element,
 }
 
 int tt_staged_astype(struct tt_staged **out, struct tt_staged *array,
-		     struct tt_element element, const struct tt_base_slab *bases,
-		     uint64_t base_count, struct tt_error *err)
+		     struct tt_element element, const struct tt_new_bases *bases,
+		     struct tt_error *err)
 {
+	const struct tt_base_slab *slabs = bases ? bases->bases : NULL;
 	tti_auto_staged *copy = NULL;
 	int rc = tt_element_check(element, err);
 
@@ -155,16 +156,16 @@ int tt_staged_astype(struct tt_staged **out, struct tt_staged *array,
 		rc = tti_fail(err, TT_E_DTYPE, "%c%" PRIu32 " cannot become %c%" PRIu32,
 			      array->element.kind, array->element.bytes, element.kind,
 			      element.bytes);
-	if (rc == TT_OK && bases && base_count != array->bases)
+	if (rc == TT_OK && bases && bases->count != array->bases)
 		rc = tti_fail(err, TT_E_MISMATCH,
 			      "%" PRIu64 " base slabs for an array of %" PRIu64,
-			      base_count, array->bases);
-	for (uint64_t i = 0; rc == TT_OK && bases && i < base_count; i++)
-		rc = check_swap(array, element, bases, i, err);
+			      bases->count, array->bases);
+	for (uint64_t i = 0; rc == TT_OK && bases && i < bases->count; i++)
+		rc = check_swap(array, element, slabs, i, err);
 	if (rc == TT_OK)
 		rc = tt_staged_copy(&copy, array, err);
-	if (rc == TT_OK && (bases || !tt_element_equal(array->element, element)))
-		rc = astype(copy, element, bases, err);
+	if (rc == TT_OK && (slabs || !tt_element_equal(array->element, element)))
+		rc = astype(copy, element, slabs, err);
 	if (rc == TT_OK)
 		*out = tti_steal_ptr(&copy);
 	return rc;

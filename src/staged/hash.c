@@ -145,11 +145,11 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int tti_hash_pieces(const struct tt_staged *array, const struct tti_piece *pieces,
-		    size_t count, unsigned threads, unsigned char (*digests)[32],
-		    struct tt_error *err)
+int tti_hash_pieces(const struct tt_staged *array, const struct tt_staged_plan *plan,
+		    unsigned threads, unsigned char (*digests)[32], struct tt_error *err)
 {
-	struct work work = { array, pieces, count, 1, digests, 0 };
+	size_t count = plan->pieces.count;
+	struct work work = { array, plan->pieces.items, count, 1, digests, 0 };
 	struct worker workers[TTI_TEAM_MAX] = { { .work = NULL } };
 	uint64_t chunk_bytes;
 	int rc = tti_shape_bytes(array->rank, array->chunk, array->element.bytes,

@@ -7,8 +7,7 @@
 
 /* One digest a piece into digests[i], 32 bytes each.  Every slab named is in memory and
  * has the array's element.  threads 0: one a core, fewer when there is little to do. */
-int tti_hash_pieces(const struct tt_staged *array, const struct tti_piece *pieces,
-		    size_t count, unsigned threads, unsigned char (*digests)[32],
-		    struct tt_error *err);
+int tti_hash_pieces(const struct tt_staged *array, const struct tt_staged_plan *plan,
+		    unsigned threads, unsigned char (*digests)[32], struct tt_error *err);
 
 #endif

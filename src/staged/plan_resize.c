@@ -320,6 +320,9 @@ int tti_staged_plan_resize(struct tt_staged_plan *plan, const struct tt_staged *
 			   const uint64_t *shape, struct tt_error *err)
 {
 	struct resize r = { .plan = plan, .array = array, .err = err };
+	struct tti_array_form form = { .rank = array->rank,
+				       .shape = shape,
+				       .chunk = array->chunk };
 	uint64_t chunks, bytes;
 	int rc;
 
@@ -327,8 +330,7 @@ int tti_staged_plan_resize(struct tt_staged_plan *plan, const struct tt_staged *
 	memcpy(plan->shape, shape, array->rank * sizeof(*shape));
 	rc = tti_shape_bytes(array->rank, shape, array->element.bytes, &bytes, err);
 	if (rc == TT_OK)
-		rc = tti_grid_shape(array->rank, shape, array->chunk, plan->grid_shape,
-				    &chunks, err);
+		rc = tti_grid_shape(&form, plan->grid_shape, &chunks, err);
 	if (rc < 0 || tti_shape_equal(array->rank, shape, array->shape))
 		return rc;
 	rc = new_grid(&r, chunks);

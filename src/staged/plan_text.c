@@ -17,25 +17,26 @@
 /* ---- Making and asking ---- */
 
 static int make(struct tt_staged_plan *plan, const struct tt_staged *array,
-		enum tt_staged_op op, const struct tti_selection *sel,
-		const uint64_t *shape, struct tt_error *err)
+		const struct tt_plan_what *what, const struct tti_selection *sel,
+		struct tt_error *err)
 {
-	switch (op) {
+	switch (what->op) {
 	case TT_PLAN_GET: return tti_staged_plan_get(plan, array, sel, err);
 	case TT_PLAN_SET: return tti_staged_plan_set(plan, array, sel, err);
-	case TT_PLAN_RESIZE: return tti_staged_plan_resize(plan, array, shape, err);
+	case TT_PLAN_RESIZE: return tti_staged_plan_resize(plan, array, what->shape, err);
 	case TT_PLAN_LOAD: return tti_staged_plan_load(plan, array, err);
 	case TT_PLAN_CHANGES: return tti_staged_plan_changes(plan, array, err);
 	case TT_PLAN_HASH: return tti_staged_plan_hash(plan, array, err);
 	case TT_PLAN_COMMIT: return tti_staged_plan_commit(plan, array, err);
 	}
-	return tti_fail(err, TT_E_MISUSE, "operation %d is not known", (int)op);
+	return tti_fail(err, TT_E_MISUSE, "operation %d is not known", (int)what->op);
 }
 
 int tt_staged_plan(struct tt_staged_plan **out, const struct tt_staged *array,
-		   enum tt_staged_op op, const struct tt_index *index,
-		   uint32_t index_count, const uint64_t *shape, struct tt_error *err)
+		   const struct tt_plan_what *what, struct tt_error *err)
 {
+	struct tti_asked asked = { array->rank, array->shape, what->index,
+				   what->index_count };
 	struct tti_selection sel = { .rank = 0 };
 	struct tt_staged_plan *plan = calloc(1, sizeof(*plan));
 	int rc = TT_OK;
@@ -43,13 +44,12 @@ int tt_staged_plan(struct tt_staged_plan **out, const struct tt_staged *array,
 	*out = NULL;
 	if (!plan)
 		return tti_fail(err, -ENOMEM, "a plan: out of memory");
-	if (op == TT_PLAN_GET || op == TT_PLAN_SET)
-		rc = tti_selection_init(&sel, array->rank, array->shape, index,
-					index_count, err);
-	else if (op == TT_PLAN_RESIZE && !shape)
+	if (what->op == TT_PLAN_GET || what->op == TT_PLAN_SET)
+		rc = tti_selection_init(&sel, &asked, err);
+	else if (what->op == TT_PLAN_RESIZE && !what->shape)
 		rc = tti_fail(err, TT_E_MISUSE, "a plan of a resize needs the new shape");
 	if (rc == TT_OK)
-		rc = make(plan, array, op, &sel, shape, err);
+		rc = make(plan, array, what, &sel, err);
 	tti_selection_fini(&sel);
 	if (rc < 0) {
 		tt_staged_plan_free(plan);

@@ -234,22 +234,24 @@ void tti_selection_all(struct tti_selection *sel, uint32_t rank, const uint64_t 
 	finish(sel);
 }
 
-int tti_selection_init(struct tti_selection *sel, uint32_t rank, const uint64_t *shape,
-		       const struct tt_index *index, uint32_t count, struct tt_error *err)
+int tti_selection_init(struct tti_selection *sel, const struct tti_asked *asked,
+		       struct tt_error *err)
 {
+	uint32_t rank = asked->rank, count = asked->count;
+	const struct tt_index *index = asked->index;
 	uint32_t axis = 0;
 	int rc = check_form(rank, index, count, err);
 
 	if (rc < 0)
 		return rc;
-	tti_selection_all(sel, rank, shape);
+	tti_selection_all(sel, rank, asked->shape);
 	for (uint32_t i = 0; rc == TT_OK && i < count; i++) {
 		if (index[i].kind == TT_INDEX_ELLIPSIS) {
 			axis = rank - (count - 1 - i);
 			continue;
 		}
 		rc = take(&sel->axis[axis], &index[i],
-			  &(struct place){ axis, shape[axis], err });
+			  &(struct place){ axis, asked->shape[axis], err });
 		axis++;
 	}
 	finish(sel);

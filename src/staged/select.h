@@ -27,8 +27,13 @@ struct tti_selection {
 /* Errors: TT_E_RANGE (out of bounds, too many, a flag a position that does not fit),
  * TT_E_UNSUPPORTED (negative step, two lists, a list apart from an integer),
  * TT_E_MISMATCH, -ENOMEM. */
-int tti_selection_init(struct tti_selection *sel, uint32_t rank, const uint64_t *shape,
-		       const struct tt_index *index, uint32_t count,
+struct tti_asked {
+	uint32_t rank; /* of what is selected from */
+	const uint64_t *shape;
+	const struct tt_index *index;
+	uint32_t count;
+};
+int tti_selection_init(struct tti_selection *sel, const struct tti_asked *asked,
 		       struct tt_error *err);
 /* Everything. */
 void tti_selection_all(struct tti_selection *sel, uint32_t rank, const uint64_t *shape);

@@ -122,23 +122,23 @@ struct tt_nd tti_slab_chunk(const struct tti_slab *slab, uint64_t offset,
 	return nd;
 }
 
-int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,
-		  const uint64_t *shape, const void *fill, struct tt_error *err)
+int tti_slab_full(struct tti_slab **out, const struct tt_nd *like, const void *fill,
+		  struct tt_error *err)
 {
 	tti_auto_slab *slab = NULL;
 	int rc = slab_alloc(&slab, TTI_SLAB_FULL, err);
 
 	if (rc == TT_OK)
-		rc = slab_memory(slab, element.bytes, false, err);
+		rc = slab_memory(slab, like->element.bytes, false, err);
 	if (rc < 0)
 		return rc;
-	slab->nd.element = element;
-	slab->nd.rank = rank;
-	memcpy(slab->nd.shape, shape, rank * sizeof(*shape));
+	slab->nd.element = like->element;
+	slab->nd.rank = like->rank;
+	memcpy(slab->nd.shape, like->shape, like->rank * sizeof(*like->shape));
 	if (fill)
-		memcpy(slab->owned, fill, element.bytes);
+		memcpy(slab->owned, fill, like->element.bytes);
 	else
-		memset(slab->owned, 0, element.bytes);
+		memset(slab->owned, 0, like->element.bytes);
 	slab->writable = false;
 	*out = tti_steal_ptr(&slab);
 	return TT_OK;

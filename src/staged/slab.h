@@ -47,9 +47,9 @@ static inline struct tti_side tti_slab_side(const struct tti_slab *slab, uint64_
 {
 	return (struct tti_side){ &slab->nd, rows, slab->packing };
 }
-/* fill repeated through strides of 0. */
-int tti_slab_full(struct tti_slab **out, struct tt_element element, uint32_t rank,
-		  const uint64_t *shape, const void *fill, struct tt_error *err);
+/* fill (NULL: zeros) repeated through strides of 0, of the element and shape of like. */
+int tti_slab_full(struct tti_slab **out, const struct tt_nd *like, const void *fill,
+		  struct tt_error *err);
 /* Over memory that is the caller's. */
 int tti_slab_borrow(struct tti_slab **out, const struct tt_nd *nd, bool writable,
 		    struct tt_error *err);

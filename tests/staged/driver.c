@@ -187,9 +187,12 @@ static int do_over(size_t slot, struct tt_error *err)
 	fill = bytes_of(word());
 	rc = tt_nd_c_order(&nd, element, rank, shape, keep(bytes_of(word())));
 	if (rc == TT_OK)
-		rc = tt_staged_from_array(&arrays[slot].array, &nd, chunk, fill,
-					  bases ? TT_FROM_BASES : TT_FROM_STAGED, true,
-					  err);
+		rc = tt_staged_from_array(
+			&arrays[slot].array,
+			&(struct tt_staged_over){
+				sizeof(struct tt_staged_over), &nd, chunk, fill,
+				bases ? TT_FROM_BASES : TT_FROM_STAGED, true },
+			err);
 	free(fill);
 	return rc;
 }
@@ -294,9 +297,12 @@ static int do_plan(struct tt_staged *array, struct tt_error *err)
 	if (rc == TT_OK && op == TT_PLAN_COMMIT)
 		rc = tt_staged_hash(array, 0, err);
 	if (rc == TT_OK)
-		rc = tt_staged_plan(&plan, array, (enum tt_staged_op)op,
-				    index ? index->items : NULL, index ? index->count : 0,
-				    shape, err);
+		rc = tt_staged_plan(&plan, array,
+				    &(struct tt_plan_what){ (enum tt_staged_op)op,
+							    index ? index->items : NULL,
+							    index ? index->count : 0,
+							    shape },
+				    err);
 	tt_index_free(index);
 	return rc < 0 ? rc : print_plan(plan, err);
 }
@@ -322,7 +328,7 @@ static int derive(const char *command, struct tt_staged *array, struct tt_error 
 	if (strcmp(command, "copy") == 0) {
 		rc = tt_staged_copy(out, array, err);
 	} else if (strcmp(command, "astype") == 0) {
-		rc = tt_staged_astype(out, array, element_of(word()), NULL, 0, err);
+		rc = tt_staged_astype(out, array, element_of(word()), NULL, err);
 	} else if (strcmp(command, "refill") == 0) {
 		fill = bytes_of(word());
 		rc = tt_staged_refill(out, array, fill, err);

@@ -162,8 +162,12 @@ struct tt_staged *base(const char *element, const char *shape, const char *chunk
 	struct tt_staged *array;
 
 	shape_of(chunk, chunks);
-	want_ok(tt_staged_from_array(&array, &nd, chunks, nd_of(element, "", fill).data,
-				     TT_FROM_BASES, false, &err));
+	want_ok(tt_staged_from_array(
+		&array,
+		&(struct tt_staged_over){ sizeof(struct tt_staged_over), &nd, chunks,
+					  nd_of(element, "", fill).data, TT_FROM_BASES,
+					  false },
+		&err));
 	return keep(array);
 }
 
@@ -384,8 +388,10 @@ static struct tt_staged_plan *plan_of(struct tt_staged *array, enum tt_staged_op
 		shape_of(argument, shape);
 	else if (op <= TT_PLAN_SET)
 		want_ok(tt_index_parse(&list, argument, &err));
-	want_ok(tt_staged_plan(&plan, array, op, list ? list->items : NULL,
-			       list ? list->count : 0, shape, &err));
+	want_ok(tt_staged_plan(&plan, array,
+			       &(struct tt_plan_what){ op, list ? list->items : NULL,
+						       list ? list->count : 0, shape },
+			       &err));
 	tt_index_free(list);
 	return plan;
 }

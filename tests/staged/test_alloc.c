@@ -125,7 +125,11 @@ static struct tt_staged *trimmed(void)
 	struct tt_staged *a;
 
 	ck_assert_int_eq(
-		tt_staged_from_array(&a, &nd, chunk, NULL, TT_FROM_STAGED, false, NULL),
+		tt_staged_from_array(
+			&a,
+			&(struct tt_staged_over){ sizeof(struct tt_staged_over), &nd,
+						  chunk, NULL, TT_FROM_STAGED, false },
+			NULL),
 		TT_OK);
 	return keep(a);
 }
@@ -136,7 +140,7 @@ static struct tt_staged *lazy(void)
 
 	put(a, "1:4,1:", "3,4", "1..12");
 	put(a, "0,0", "", "77");
-	ck_assert_int_eq(tt_staged_astype(&b, a, element_of("i8"), NULL, 0, NULL), TT_OK);
+	ck_assert_int_eq(tt_staged_astype(&b, a, element_of("i8"), NULL, NULL), TT_OK);
 	return keep(b);
 }
 
@@ -273,7 +277,7 @@ static int copy(struct fixture *f)
 
 static int astype(struct fixture *f)
 {
-	return tt_staged_astype(&f->made, f->array, element_of("f4"), NULL, 0, NULL);
+	return tt_staged_astype(&f->made, f->array, element_of("f4"), NULL, NULL);
 }
 
 static int refill(struct fixture *f)
@@ -310,8 +314,12 @@ static int create(struct fixture *f)
 
 static int from_array(struct fixture *f)
 {
-	return tt_staged_from_array(&f->made, &rows, (uint64_t[]){ 1, 2 }, NULL,
-				    TT_FROM_BASES, false, NULL);
+	return tt_staged_from_array(
+		&f->made,
+		&(struct tt_staged_over){ sizeof(struct tt_staged_over), &rows,
+					  (uint64_t[]){ 1, 2 }, NULL, TT_FROM_BASES,
+					  false },
+		NULL);
 }
 
 static int plan(struct fixture *f, enum tt_staged_op op, uint64_t rows_wanted)
@@ -319,8 +327,10 @@ static int plan(struct fixture *f, enum tt_staged_op op, uint64_t rows_wanted)
 	struct tt_index list = { .kind = TT_INDEX_INTS,
 				 .ints = (int64_t[]){ 4, 0, 3, 0 },
 				 .count = 4 };
-	int rc = tt_staged_plan(&f->plan, f->array, op, &list, 1,
-				(uint64_t[]){ rows_wanted, 6 }, NULL);
+	int rc = tt_staged_plan(
+		&f->plan, f->array,
+		&(struct tt_plan_what){ op, &list, 1, (uint64_t[]){ rows_wanted, 6 } },
+		NULL);
 
 	if (rc == TT_OK)
 		rc = tt_staged_plan_text(f->plan, false, &f->text, NULL);

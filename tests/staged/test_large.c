@@ -87,8 +87,12 @@ static void make(struct large *l, int form)
 	if (form == 2) {
 		make_read(l);
 	} else if (form == 0) {
-		ck_assert_int_eq(tt_staged_from_array(&l->array, &l->nd, l->chunk, NULL,
-						      TT_FROM_BASES, false, NULL),
+		ck_assert_int_eq(tt_staged_from_array(
+					 &l->array,
+					 &(struct tt_staged_over){
+						 sizeof(struct tt_staged_over), &l->nd,
+						 l->chunk, NULL, TT_FROM_BASES, false },
+					 NULL),
 				 TT_OK);
 	} else {
 		opts.element = element;

@@ -154,9 +154,13 @@ static void make_over(struct world *w, enum tt_staged_from how)
 	memcpy(w->borrowed, w->plain, bytes);
 	ck_assert_int_eq(tt_nd_c_order(&nd, w->element, w->rank, w->shape, w->borrowed),
 			 TT_OK);
-	ck_assert_int_eq(tt_staged_from_array(&w->array, &nd, w->chunk, w->fill, how,
-					      model_pick(2), NULL),
-			 TT_OK);
+	ck_assert_int_eq(
+		tt_staged_from_array(
+			&w->array,
+			&(struct tt_staged_over){ sizeof(struct tt_staged_over), &nd,
+						  w->chunk, w->fill, how, model_pick(2) },
+			NULL),
+		TT_OK);
 }
 
 static void make(struct world *w)
@@ -358,7 +362,7 @@ static int derive(struct world *w)
 	case 0: rc = tt_staged_copy(&made.array, w->array, NULL); break;
 	case 1:
 		model_pick_element(&made);
-		rc = tt_staged_astype(&made.array, w->array, made.element, NULL, 0, NULL);
+		rc = tt_staged_astype(&made.array, w->array, made.element, NULL, NULL);
 		break;
 	case 2:
 		model_pick_fill(&made);

@@ -120,7 +120,7 @@ static struct tt_staged *astype(struct tt_staged *a, const char *element)
 {
 	struct tt_staged *out;
 
-	ck_assert_int_eq(tt_staged_astype(&out, a, element_of(element), NULL, 0, NULL),
+	ck_assert_int_eq(tt_staged_astype(&out, a, element_of(element), NULL, NULL),
 			 TT_OK);
 	return keep(out);
 }
@@ -155,7 +155,8 @@ static int swap(struct tt_staged *a, const char *element, const struct tt_nd *nd
 
 	memcpy(slab.shape, nd->shape, sizeof(slab.shape));
 	memcpy(slab.strides, nd->strides, sizeof(slab.strides));
-	return tt_staged_astype(out, a, element_of(element), &slab, count, NULL);
+	return tt_staged_astype(out, a, element_of(element),
+				&(struct tt_new_bases){ &slab, count }, NULL);
 }
 
 START_TEST(bases_are_swapped)
@@ -249,7 +250,11 @@ static struct tt_staged *over(struct tt_nd *nd, bool writable)
 	struct tt_staged *a;
 
 	ck_assert_int_eq(
-		tt_staged_from_array(&a, nd, chunk, NULL, TT_FROM_STAGED, writable, NULL),
+		tt_staged_from_array(
+			&a,
+			&(struct tt_staged_over){ sizeof(struct tt_staged_over), nd,
+						  chunk, NULL, TT_FROM_STAGED, writable },
+			NULL),
 		TT_OK);
 	return keep(a);
 }

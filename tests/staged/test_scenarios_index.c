@@ -155,9 +155,11 @@ static void maps(const char *index, uint64_t size, uint64_t chunk, const char *e
 	struct tt_error err;
 
 	ck_assert_int_eq(tt_index_parse(&list, index, &err), TT_OK);
-	ck_assert_int_eq(
-		tti_selection_init(&sel, 1, &size, list->items, list->count, &err),
-		TT_OK);
+	ck_assert_int_eq(tti_selection_init(&sel,
+					    &(struct tti_asked){ 1, &size, list->items,
+								 list->count },
+					    &err),
+			 TT_OK);
 	ck_assert_int_eq(tti_mapper_init(&mapper, &sel.axis[0], size, chunk, &err),
 			 TT_OK);
 	say_mapper(&mapper);
@@ -209,7 +211,9 @@ START_TEST(flags_of_ten)
 					.count = 10 };
 	static const uint64_t chunks[] = { 0, 1, 3, 4 }, size = 10;
 
-	ck_assert_int_eq(tti_selection_init(&sel, 1, &size, &index, 1, NULL), TT_OK);
+	ck_assert_int_eq(tti_selection_init(
+				 &sel, &(struct tti_asked){ 1, &size, &index, 1 }, NULL),
+			 TT_OK);
 	ck_assert_int_eq(tti_mapper_init(&m, &sel.axis[0], 10, 2, NULL), TT_OK);
 	ck_assert_uint_eq(m.count, 4);
 	for (uint64_t i = 0; i < 4; i++) {
@@ -327,8 +331,11 @@ START_TEST(rows_of_a_plan_by_the_sheet)
 	struct tt_plan_info info;
 	uint64_t one[10], all[64 * 10], seen = 0;
 
-	ck_assert_int_eq(tt_staged_plan(&plan, a, TT_PLAN_SET, &index, 1, NULL, NULL),
-			 TT_OK);
+	ck_assert_int_eq(
+		tt_staged_plan(&plan, a,
+			       &(struct tt_plan_what){ TT_PLAN_SET, &index, 1, NULL },
+			       NULL),
+		TT_OK);
 	tt_staged_plan_info(plan, &info);
 	for (uint64_t i = 0; i < info.transfers; i++) {
 		struct tt_plan_cursor whole = { 0, 0 }, single = { 0, 0 };
@@ -349,8 +356,29 @@ START_TEST(rows_of_a_plan_by_the_sheet)
 }
 END_TEST
 
+START_TEST(shape_of_an_index_fits_the_output)
+{
+	struct tt_staged *a = base("i4", "9,8", "4,3", "0", "0..71");
+	struct tt_index_list *list;
+	struct tt_nd out;
+
+	ck_assert_int_eq(tt_index_parse(&list, "::2, [7, 0, 1]", NULL), TT_OK);
+	ck_assert_int_eq(tt_staged_shape_of(a, list->items, list->count, &out, NULL),
+			 TT_OK);
+	ck_assert_uint_eq(out.rank, 2);
+	ck_assert_uint_eq(out.shape[0], 5);
+	ck_assert_uint_eq(out.shape[1], 3);
+	ck_assert_ptr_null(out.data);
+	out.data = keep_memory(malloc(60));
+	ck_assert_int_eq(tt_staged_get(a, list->items, list->count, &out, NULL), TT_OK);
+	ck_assert_int_eq(((int32_t *)out.data)[3], 23);
+	tt_index_free(list);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+	tcase_add_test(tc, shape_of_an_index_fits_the_output);
 	tcase_add_test(tc, rows_of_a_plan_by_the_sheet);
 	tcase_add_test(tc, one_axis_is_read_in_every_way);
 	tcase_add_test(tc, what_numpy_or_we_refuse);

@@ -200,9 +200,12 @@ START_TEST(trimmed_views_grow)
 	const uint64_t chunk[] = { 2, 2 };
 	struct tt_staged *a;
 
-	ck_assert_int_eq(
-		tt_staged_from_array(&a, &nd, chunk, NULL, TT_FROM_STAGED, true, NULL),
-		TT_OK);
+	ck_assert_int_eq(tt_staged_from_array(&a,
+					      &(struct tt_staged_over){
+						      sizeof(struct tt_staged_over), &nd,
+						      chunk, NULL, TT_FROM_STAGED, true },
+					      NULL),
+			 TT_OK);
 	keep(a);
 	tables(a, "1 2 3 1 2 3 / 0 0 0 2 2 2");
 	resize(a, "4,6");

@@ -67,9 +67,12 @@ START_TEST(base_memory_is_never_written)
 	int32_t before[30];
 
 	memcpy(before, nd.data, sizeof(before));
-	ck_assert_int_eq(
-		tt_staged_from_array(&a, &nd, chunk, NULL, TT_FROM_BASES, true, NULL),
-		TT_OK);
+	ck_assert_int_eq(tt_staged_from_array(&a,
+					      &(struct tt_staged_over){
+						      sizeof(struct tt_staged_over), &nd,
+						      chunk, NULL, TT_FROM_BASES, true },
+					      NULL),
+			 TT_OK);
 	keep(a);
 	put(a, "1:4,2:", "", "-1");
 	put(a, "...", "", "-2");
@@ -183,9 +186,12 @@ START_TEST(a_value_inside_the_array_is_read_first)
 	struct tt_index to = TT_INDEX_RANGE(1, 5);
 	struct tt_staged *a;
 
-	ck_assert_int_eq(
-		tt_staged_from_array(&a, &nd, chunk, NULL, TT_FROM_STAGED, true, NULL),
-		TT_OK);
+	ck_assert_int_eq(tt_staged_from_array(&a,
+					      &(struct tt_staged_over){
+						      sizeof(struct tt_staged_over), &nd,
+						      chunk, NULL, TT_FROM_STAGED, true },
+					      NULL),
+			 TT_OK);
 	keep(a);
 	value.shape[0] = 4;
 	ck_assert_int_eq(tt_staged_set(a, &to, 1, &value, NULL), TT_OK);
