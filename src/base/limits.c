@@ -53,15 +53,22 @@ static uint64_t count_maps(void)
 	return lines;
 }
 
+/* Whether no more mappings are allowed; *count_out: how many there are, *most_out: allowed. */
+static bool has_all_maps(uint64_t *count_out, uint64_t *most_out)
+{
+	*count_out = count_maps();
+	*most_out = number_in("/proc/sys/vm/max_map_count");
+	/* freeing some on the way here may have left room for one or two */
+	return *most_out > 0 && *count_out + 4 >= *most_out;
+}
+
 int tti_fail_map(struct tt_error *err, int code, const char *path, uint64_t bytes)
 {
 	uint64_t maps, most, space;
 
 	if (!err || code != -ENOMEM)
 		return tti_fail_sys(err, code, path, "mmap");
-	maps = count_maps();
-	most = number_in("/proc/sys/vm/max_map_count");
-	if (most > 0 && maps + 1 >= most)
+	if (has_all_maps(&maps, &most))
 		return tti_fail(err, code,
 				"%s: mmap: this process has %" PRIu64
 				" mappings, as many as vm.max_map_count allows: raise "
@@ -92,7 +99,7 @@ int tti_check_file_size(uint64_t offset, uint64_t n)
 
 void tti_limit_words(int code, char *words, size_t size)
 {
-	uint64_t n;
+	uint64_t n, most;
 
 	words[0] = '\0';
 	switch (code) {
@@ -107,6 +114,14 @@ void tti_limit_words(int code, char *words, size_t size)
 		snprintf(words, size,
 			 "this host has as many files open as fs.file-max allows: raise "
 			 "that with sysctl");
+		break;
+	case -ENOMEM: /* malloc maps, too */
+		if (has_all_maps(&n, &most))
+			snprintf(words, size,
+				 "this process has %" PRIu64
+				 " mappings, as many as vm.max_map_count allows: raise "
+				 "that with sysctl, or open fewer files",
+				 n);
 		break;
 	case -EFBIG:
 		if (limit_of(RLIMIT_FSIZE, &n))

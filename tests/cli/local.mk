@@ -11,6 +11,7 @@ CLI_TESTS = \
 	tests/cli/files.t \
 	tests/cli/hostile.t \
 	tests/cli/jsonl.t \
+	tests/cli/limits.t \
 	tests/cli/kill.t \
 	tests/cli/npy.t \
 	tests/cli/power.t tests/cli/power_file.t \
@@ -34,7 +35,7 @@ check_LTLIBRARIES += tests/lib/preload.la
 tests_lib_preload_la_SOURCES = tests/lib/preload.c
 tests_lib_preload_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
 tests_lib_preload_la_LIBADD = -ldl
-tests/cli/surroundings.log tests/cli/clock.log: tests/lib/preload.la
+tests/cli/surroundings.log tests/cli/clock.log tests/cli/limits.log: tests/lib/preload.la
 TESTS += tests/cli/tail_cut.t
 EXTRA_DIST += tests/cli/tail_cut.t
 EXTRA_DIST += tests/cli/power.sh
