@@ -15,7 +15,7 @@ tests_archive_test_io_LDADD = $(TEST_LIBS)
 # the file driver; the crash tests on the rooms with failpoints
 check_PROGRAMS += tests/archive/test_driver tests/archive/test_crash
 TESTS += tests/archive/test_driver tests/archive/test_crash tests/archive/driver_h5py.t
-EXTRA_DIST += tests/archive/driver_h5py.t
+EXTRA_DIST += tests/archive/driver_h5py.t tests/archive/work_dir.h
 tests_archive_test_driver_SOURCES = tests/archive/test_driver.c \
 	tests/archive/commit_model.c tests/archive/commit_model.h
 tests_archive_test_driver_CPPFLAGS = $(TEST_CPPFLAGS)

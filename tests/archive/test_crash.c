@@ -15,29 +15,11 @@
 #include "archive/journal.h"
 #include "base/fs.h"
 #include "commit_model.h"
+#include "work_dir.h"
 
-static char dir_name[64];
 static struct tt_error err;
 static const struct model_opts creating = { .mode = TTI_DRIVER_CREATE };
 static const enum tt_archive_io engines[] = { TT_IO_THREADS, TT_IO_URING };
-
-static void setup(void)
-{
-	strcpy(dir_name, "/var/tmp/tt-crash-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir_name));
-	ck_assert_int_eq(chmod(dir_name, 0755), 0);
-	ck_assert_int_eq(chdir(dir_name), 0);
-}
-
-static void teardown(void)
-{
-	char command[192];
-
-	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name,
-		 dir_name);
-	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(system(command), 0);
-}
 
 static void shell(const char *command)
 {
@@ -447,7 +429,7 @@ int main(int argc, char **argv)
 		return chdir(argv[2]) < 0 || crash_for_others(argv[1]);
 	suite = suite_create("crash");
 	tc = tcase_create("crash");
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, work_dir_enter, work_dir_leave);
 	tcase_add_loop_test(tc, death_at_every_step_of_a_commit, 0, 2);
 	tcase_add_loop_test(tc, death_at_every_step_of_a_new_archive, 0, 2);
 	tcase_add_test(tc, death_at_every_step_of_a_replay);

@@ -17,29 +17,11 @@
 #include "archive/overlay.h"
 #include "base/fs.h"
 #include "commit_model.h"
+#include "work_dir.h"
 
-static char dir_name[64];
 static struct tt_error err;
 static const struct model_opts creating = { .mode = TTI_DRIVER_CREATE };
 static const struct model_opts writing = { .mode = TTI_DRIVER_WRITE };
-
-static void setup(void)
-{
-	strcpy(dir_name, "/var/tmp/tt-driver-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir_name));
-	ck_assert_int_eq(chmod(dir_name, 0755), 0);
-	ck_assert_int_eq(chdir(dir_name), 0);
-}
-
-static void teardown(void)
-{
-	char command[192];
-
-	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", dir_name,
-		 dir_name);
-	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(system(command), 0);
-}
 
 static int shell(const char *command)
 {
@@ -638,7 +620,7 @@ int main(int argc, char **argv)
 		return serve(argv[1], argv[2]);
 	suite = suite_create("driver");
 	tc = tcase_create("driver");
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, work_dir_enter, work_dir_leave);
 	tcase_add_loop_test(tc, states_follow_each_other, TT_IO_AUTO, TT_IO_THREADS + 1);
 	tcase_add_test(tc, closing_without_commit_leaves_every_byte);
 	tcase_add_test(tc, open_identifiers_stop_the_commit_only);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A working directory under /var/tmp, which is a disk more often than /tmp; other users may
+ * enter it. */
+#ifndef WORK_DIR_H
+#define WORK_DIR_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char work_dir[64];
+
+static inline void work_dir_enter(void)
+{
+	strcpy(work_dir, "/var/tmp/tt-archive-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(work_dir));
+	ck_assert_int_eq(chmod(work_dir, 0755), 0);
+	ck_assert_int_eq(chdir(work_dir), 0);
+}
+
+/* Some tests take the right to write away. */
+static inline void work_dir_leave(void)
+{
+	char command[192];
+
+	snprintf(command, sizeof(command), "chmod -R u+rwX %s; rm -rf %s", work_dir,
+		 work_dir);
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(system(command), 0);
+}
+
+#endif
