@@ -23,6 +23,7 @@ CLI_TESTS = \
 	tests/cli/roundtrip.t \
 	tests/cli/standing.t \
 	tests/cli/status.t \
+	tests/cli/storm.t \
 	tests/cli/surroundings.t \
 	tests/cli/tail.t
 TESTS += $(CLI_TESTS)
