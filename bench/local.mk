@@ -28,7 +28,8 @@ bench_scan_SOURCES = bench/scan.c $(BENCH_COMMON)
 bench_scan_LDADD = libticktail.la
 if TT_ARCHIVE
 BENCHES += bench/staged
-bench_staged_SOURCES = bench/staged.c $(BENCH_COMMON)
+bench_staged_SOURCES = bench/staged.c bench/staged_cases.c bench/staged_cases.h \
+	$(BENCH_COMMON)
 bench_staged_CPPFLAGS = $(AM_CPPFLAGS) $(CRYPTO_CFLAGS)
 bench_staged_LDADD = libticktail-archive.la libticktail.la $(CRYPTO_LIBS)
 endif
