@@ -250,8 +250,9 @@ TT_API int tt_staged_hash(struct tt_staged *array, unsigned threads,
  * NULL); *out is to be writable, in memory or by write. */
 typedef int tt_staged_alloc_fn(void *ctx, const struct tt_nd *like,
 			       struct tt_base_slab *out, struct tt_error *err);
-/* A base slab in memory of its own; what lies beyond the edge of the array in it is not to be
- * relied on. */
+/* A base slab in memory; what lies beyond the edge of the array in it is not to be relied on.
+ * A commit that is given this function keeps a staged slab all of whose chunks are new as the
+ * base slab, instead of copying it. */
 TT_API int tt_staged_alloc_memory(void *ctx, const struct tt_nd *like,
 				  struct tt_base_slab *out, struct tt_error *err);
 /* Move the staged chunks that no slab holds yet into one new base slab and drop the

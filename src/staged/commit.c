@@ -215,6 +215,26 @@ struct target {
 	unsigned threads;
 };
 
+/* The staged slab that is what the new base slab would be: all of its chunks are new and stay in
+ * their places.  Or NULL. */
+static struct tti_slab *find_twin(const struct tt_staged_plan *plan,
+				  const struct tt_staged *array)
+{
+	const struct tti_group *group = plan->groups.items;
+	const struct tti_entry *entry = tti_entry_at(array, group->from);
+	uint64_t rank = plan->rank, chunk = plan->chunk[0];
+
+	if (plan->groups.count != 1 || entry->slab->borrowed ||
+	    entry->slab->packing.rows > 0 ||
+	    entry->slab->nd.shape[0] != group->count * chunk ||
+	    tti_is_trimmed(array, entry))
+		return NULL;
+	for (uint64_t i = 0; i < group->count; i++)
+		if (((const uint64_t *)plan->rows.items)[i * 5 * rank] != i * chunk)
+			return NULL;
+	return entry->slab;
+}
+
 /* Have the new base slab made and filled. */
 static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
 		     const struct target *target, struct tti_slab **out,
@@ -222,9 +242,18 @@ static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
 {
 	struct tt_base_slab base = { .rank = 0 };
 	tti_auto_slab *slab = NULL;
+	struct tti_slab *twin = NULL;
 	struct tt_nd like = { .element = array->element, .rank = array->rank };
 	int rc;
 
+	/* memory of our own is as good as any other, and full already: base slabs are not
+	 * written, and a copy that holds it as a staged one copies it first */
+	if (target->alloc == tt_staged_alloc_memory)
+		twin = find_twin(plan, array);
+	if (twin) {
+		*out = tti_slab_ref(twin);
+		return TT_OK;
+	}
 	memcpy(like.shape, array->chunk, sizeof(array->chunk));
 	like.shape[0] = *(const uint64_t *)plan->appended.items;
 	rc = target->alloc(target->ctx, &like, &base, err);

@@ -454,8 +454,34 @@ START_TEST(threads_give_the_digests_of_one)
 }
 END_TEST
 
+/* A slab that becomes a base slab in its place is not written by those that hold it as a
+ * staged one. */
+START_TEST(a_slab_kept_as_base_stays_as_it_is)
+{
+	struct tt_staged *a = full("i4", "4,4", "2,2", "0"), *b, *c;
+
+	put(a, "...", "4,4", "1..16");
+	b = copy_of(a);
+	commit(a);
+	tables(a, "1 1 1 1 / 0 2 4 6");
+	ck_assert_uint_eq(info_of(a).bases, 1);
+	c = copy_of(a);
+	put(b, "0, 0", "", "99");
+	put(c, "0, 0", "", "98");
+	put(a, "3, 3", "", "97");
+	gives(b, "0", "4: 99 2 3 4");
+	gives(c, "0", "4: 98 2 3 4");
+	gives(a, "0", "4: 1 2 3 4");
+	gives(a, "3", "4: 13 14 15 97");
+	commit(b);
+	gives(b, "0", "4: 99 2 3 4");
+	gives(a, "0", "4: 1 2 3 4");
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+	tcase_add_test(tc, a_slab_kept_as_base_stays_as_it_is);
 	tcase_add_test(tc, digests_of_the_format);
 	tcase_add_test(tc, the_shape_is_part_of_a_digest);
 	tcase_add_test(tc, where_a_chunk_lies_is_not);
