@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <ticktail/ring.h>
 
@@ -99,11 +100,25 @@ static bool parse_position(const char *text, struct cli_position *out)
 	return out->in_ring ? parse_ring(at, out) : parse_file(at, out);
 }
 
+/* A FIFO would be waited for without end. */
+static int open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 ||
+	    (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
 int cli_position_load(const struct cli_ctx *ctx, const char *path,
 		      struct cli_position *out)
 {
 	char text[256];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path);
 	ssize_t n;
 
 	if (fd < 0 && errno == ENOENT)
@@ -125,7 +140,9 @@ int cli_position_load(const struct cli_ctx *ctx, const char *path,
 
 static int write_file(const char *tmp, const char *text, size_t len)
 {
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int fd = open(tmp,
+		      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		      0666);
 	int rc = 0;
 
 	if (fd < 0)

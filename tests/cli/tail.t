@@ -67,6 +67,15 @@ for p in f.npy r; do
 	done
 	printf 'nonsense\n' >pos
 	exits 1 "$p: a position file that is none" "$ticktail" tail $p --resume pos
+	rm pos
+	mkfifo pos
+	exits 1 "$p: a FIFO as position file" timeout 20 "$ticktail" tail $p --resume pos
+	rm pos
+	echo kept >other
+	ln -s other pos.tmp
+	exits 1 "$p: a symbolic link where it is made" "$ticktail" tail $p --resume pos
+	is "$p: ... is not written through" "$(cat other)" kept
+	rm -f pos pos.tmp other
 done
 rm -f pos
 "$ticktail" tail f.npy --from-start --resume pos >/dev/null
