@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Invariant: a file goes only after every one of its rows was read back from the archive, as
- * any reader would, and found equal. */
+ * any reader would, and found equal; and only while it is still the file that was compared,
+ * which is looked at under the lock that keeps merges out: a merged file has the name of the
+ * first that it joined. */
 #include "archive/removal.h"
 
 #include <errno.h>
@@ -74,6 +76,10 @@ struct removing {
 	struct tt_archive *archive;
 	struct tti_history *history;
 	const struct tt_archive_job *job;
+	/* of one ring; safe: the file of the item may go, set at its first item */
+	struct tti_item **items;
+	size_t count;
+	bool *safe;
 };
 
 /* Every row of the item is archived and comes back as it is in the file. */
@@ -99,42 +105,88 @@ static int is_safe(const struct removing *r, struct tti_item *item, bool *out,
 	return rc;
 }
 
-static int remove_file(const struct tti_item *item, struct tt_error *err)
-{
-	tti_auto_free char *dir = strdup(item->path);
-
-	if (!dir)
-		return tti_fail(err, -ENOMEM, "%s: out of memory", item->path);
-	*strrchr(dir, '/') = '\0';
-	return tt_ring_remove_file(dir, item->ring_file, err);
-}
-
 /* The items of one file follow each other (several when it was merged): all or none. */
-static int remove_items(const struct removing *r, struct tti_item **items, size_t count,
-			struct tt_error *err)
+static int judge_file(const struct removing *r, size_t first, size_t count,
+		      struct tt_error *err)
 {
-	bool safe = items[0]->in_ring && !items[0]->queued;
+	bool safe = !r->items[first]->queued;
 	int rc = TT_OK;
 
-	for (size_t i = 0; rc == TT_OK && safe && i < count; i++)
-		rc = is_safe(r, items[i], &safe, err);
-	if (rc == TT_OK && safe)
-		rc = remove_file(items[0], err);
+	for (size_t i = first; rc == TT_OK && safe && i < first + count; i++)
+		rc = is_safe(r, r->items[i], &safe, err);
+	r->safe[first] = rc == TT_OK && safe;
 	/* merged or pruned since: the next run has what it became */
 	return rc == TT_E_CHANGED || rc == -ENOENT ? TT_OK : rc;
 }
 
-static int remove_all(const struct removing *r, struct tti_sources *sources,
+static bool is_file_of(const struct tti_item *item, const struct tt_ring_file *file)
+{
+	return item->ring_file == file->name &&
+	       strcmp(strrchr(item->path, '/') + 1, file->file_name) == 0;
+}
+
+/* Asked under the ring's lock. */
+static bool may_go(void *ctx, const struct tt_ring_file *file)
+{
+	const struct removing *r = ctx;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->safe[i] && is_file_of(r->items[i], file))
+			return tti_item_unchanged(r->items[i], NULL) == TT_OK;
+	return false;
+}
+
+static int remove_safe(struct removing *r, struct tt_error *err)
+{
+	struct tt_ring_prune_opts opts = TT_RING_PRUNE_OPTS_INIT;
+	tti_auto_free char *dir = strdup(r->items[0]->path);
+	struct tt_ring_pruned pruned;
+	int rc;
+
+	if (!dir)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", r->items[0]->path);
+	*strrchr(dir, '/') = '\0';
+	opts.allow = may_go;
+	opts.ctx = r;
+	rc = tt_ring_prune(dir, &opts, &pruned, err);
+	if (rc == TT_OK && pruned.unsynced > 0)
+		warn(r->job, dir, "files with rows that are not on disk yet");
+	return rc;
+}
+
+static int remove_of_ring(struct removing *r, struct tt_error *err)
+{
+	tti_auto_free bool *safe = calloc(r->count, sizeof(*safe));
+	bool any = false;
+	int rc = TT_OK;
+
+	if (!safe)
+		return tti_fail(err, -ENOMEM, "%s: out of memory", r->items[0]->path);
+	r->safe = safe;
+	for (size_t i = 0, n; rc == TT_OK && i < r->count; i += n) {
+		n = 1;
+		while (i + n < r->count &&
+		       strcmp(r->items[i + n]->path, r->items[i]->path) == 0)
+			n++;
+		rc = judge_file(r, i, n, err);
+		any = any || safe[i];
+	}
+	return rc == TT_OK && any ? remove_safe(r, err) : rc;
+}
+
+static int remove_all(struct removing *r, struct tti_sources *sources,
 		      struct tt_error *err)
 {
 	int rc = TT_OK;
 
-	for (size_t i = 0, n; rc == TT_OK && i < sources->count; i += n) {
-		n = 1;
-		while (i + n < sources->count &&
-		       strcmp(sources->items[i + n]->path, sources->items[i]->path) == 0)
-			n++;
-		rc = remove_items(r, sources->items + i, n, err);
+	for (size_t i = 0; rc == TT_OK && i < sources->count; i += r->count) {
+		r->items = sources->items + i;
+		r->count = 1;
+		while (i + r->count < sources->count &&
+		       r->items[r->count]->source == r->items[0]->source)
+			r->count++;
+		if (r->items[0]->in_ring)
+			rc = remove_of_ring(r, err);
 	}
 	return rc;
 }
@@ -161,8 +213,10 @@ int tti_remove_archived(const char *path, const struct tt_archive_job *job,
 						  : TTI_FIRST_VERSION,
 			err);
 	if (rc == TT_OK)
-		rc = remove_all(&(struct removing){ archive, &history, job }, sources,
-				err);
+		rc = remove_all(&(struct removing){ .archive = archive,
+						    .history = &history,
+						    .job = job },
+				sources, err);
 	tti_history_close(&history);
 	tti_ledger_fini(&ledger);
 	tt_archive_close(archive);

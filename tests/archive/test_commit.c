@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Committing: each row once, all or nothing, whatever the sources do. */
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +371,56 @@ START_TEST(archived_files_are_deleted_outside_the_queue_only)
 }
 END_TEST
 
+/* The maintainer's lock of a ring, asked for by the process itself: what happens just before. */
+static void (*before_lock)(void);
+
+int fcntl(int fd, int op, ...)
+{
+	static int (*real)(int, int, ...);
+	struct flock *lock;
+	void (*now)(void) = before_lock;
+	va_list args;
+
+	if (!real)
+		real = (int (*)(int, int, ...))dlsym(RTLD_NEXT, "fcntl");
+	va_start(args, op);
+	lock = va_arg(args, struct flock *);
+	va_end(args);
+	if (op == F_OFD_SETLK && now && lock->l_start == ((int64_t)1 << 62) + 2) {
+		before_lock = NULL;
+		now();
+	}
+	return real(fd, op, lock);
+}
+
+static void merge_unarchived(void)
+{
+	uint64_t merged;
+
+	feed_ring("ring", 200, 250, 50, 2);
+	OK(tt_ring_merge("ring", 4, allow_all, NULL, &merged, &err));
+	ck_assert_uint_gt(merged, 0);
+}
+
+/* The merged file gets the name of the archived one, and rows that nobody archived. */
+START_TEST(a_file_that_is_merged_after_it_was_compared_stays)
+{
+	struct tt_archive_job job = TT_ARCHIVE_JOB_INIT;
+
+	feed_ring("ring", 0, 200, 50, 2);
+	job.dataset = "r";
+	job.delete_archived = true;
+	before_lock = merge_unarchived;
+	OK(commit_job(&job, "ring"));
+	ck_assert_uint_eq(result.rows, 150);
+	ck_assert_ptr_null(before_lock);
+	job.seal = true;
+	OK(commit_job(&job, "ring"));
+	ck_assert_uint_eq(result.rows, 300);
+	holds_rows("r", NULL, 0, 450);
+}
+END_TEST
+
 /* ---- All or nothing ---- */
 
 START_TEST(one_bad_source_leaves_no_archive)
@@ -692,6 +744,7 @@ int main(void)
 	tcase_add_test(once, two_rings_of_one_name_are_told_apart);
 	tcase_add_test(once, merged_files_are_not_archived_again);
 	tcase_add_test(once, archived_files_are_deleted_outside_the_queue_only);
+	tcase_add_test(once, a_file_that_is_merged_after_it_was_compared_stays);
 	tcase_add_test(whole, one_bad_source_leaves_no_archive);
 	tcase_add_test(whole, refused_runs_leave_every_byte);
 	tcase_add_test(whole, a_source_that_changes_aborts_the_version);
