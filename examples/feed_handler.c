@@ -107,13 +107,14 @@ int main(int argc, char **argv)
 	struct tt_error err = { 0 };
 	struct tt_ring_writer *writer;
 	uint64_t total;
+	char *end = NULL;
 	int rc;
 
-	if (argc != 3) {
+	total = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
+	if (argc != 3 || end == argv[2] || *end) {
 		fprintf(stderr, "usage: feed_handler DIR COUNT\n");
 		return 2;
 	}
-	total = strtoull(argv[2], NULL, 10);
 	rc = open_ring(&writer, argv[1], &err);
 	if (rc < 0) {
 		fprintf(stderr, "feed_handler: %s\n", err.text);
