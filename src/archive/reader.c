@@ -138,18 +138,31 @@ int tt_archive_version_as_of(const struct tt_archive *archive, int64_t t_ns, siz
 {
 	const struct tti_versions *v = &archive->versions;
 	char limit[TTI_TIMESTAMP_TEXT];
+	const char *oldest = NULL;
 	size_t best = TTI_NO_VERSION;
 
 	/* stored times have microseconds: one is <= t exactly when it is <= t cut to them */
 	tti_timestamp_text(limit, t_ns);
-	for (size_t i = 0; i < v->count; i++)
-		if (v->items[i].committed && strcmp(v->items[i].timestamp, limit) <= 0 &&
+	for (size_t i = 0; i < v->count; i++) {
+		const char *timestamp = v->items[i].timestamp;
+
+		if (!v->items[i].committed)
+			continue;
+		if (!oldest || strcmp(timestamp, oldest) < 0)
+			oldest = timestamp;
+		if (strcmp(timestamp, limit) <= 0 &&
 		    (best == TTI_NO_VERSION ||
-		     strcmp(v->items[i].timestamp, v->items[best].timestamp) >= 0))
+		     strcmp(timestamp, v->items[best].timestamp) >= 0))
 			best = i;
+	}
+	if (best == TTI_NO_VERSION && !oldest)
+		return tti_fail(err, TT_E_RANGE, "%s: has no version yet",
+				tti_driver_path(archive->driver));
 	if (best == TTI_NO_VERSION)
-		return tti_fail(err, TT_E_RANGE, "%s: there is no version as old as %s",
-				tti_driver_path(archive->driver), limit);
+		return tti_fail(
+			err, TT_E_RANGE,
+			"%s: there is no version as old as %s; the oldest is of %s",
+			tti_driver_path(archive->driver), limit, oldest);
 	*out = best;
 	return TT_OK;
 }
