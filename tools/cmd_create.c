@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* create: a live file, or with --rolling a ring. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ticktail/archive.h>
@@ -91,9 +92,12 @@ static int create_file(const struct cli_ctx *ctx, const char *path,
 		return CLI_EXIT_USAGE;
 	opts->tail_words = (uint32_t)tail + 4;
 	opts->if_same = cli_opt_given(ctx, "if-same");
-	if (tt_file_create(path, dtype, opts, &err) < 0)
-		return cli_fail_error(ctx, &err);
-	return 0;
+	if (tt_file_create(path, dtype, opts, &err) == TT_OK)
+		return 0;
+	if (err.code == -EEXIST && !opts->if_same)
+		return cli_fail(ctx, "%s; --if-same accepts a live file of this type",
+				err.text);
+	return cli_fail_error(ctx, &err);
 }
 
 static int parse_roll_at(const struct cli_ctx *ctx, int32_t *out)
@@ -162,8 +166,14 @@ static int create_ring(const struct cli_ctx *ctx, const char *path,
 	opts.capacity = file->capacity;
 	opts.row_rank = file->row_rank;
 	opts.row_shape = file->row_shape;
-	return tt_ring_create(path, dtype, &opts, &err) < 0 ? cli_fail_error(ctx, &err)
-							    : 0;
+	if (tt_ring_create(path, dtype, &opts, &err) == TT_OK)
+		return 0;
+	if (err.code == -EEXIST)
+		return cli_fail(ctx,
+				"%s; --set changes a ring that is there, a new one "
+				"needs another path",
+				err.text);
+	return cli_fail_error(ctx, &err);
 }
 
 static int set_ring(const struct cli_ctx *ctx, const char *path)

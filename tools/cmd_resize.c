@@ -13,6 +13,7 @@ static int run(struct cli_ctx *ctx)
 {
 	bool trim = cli_opt_given(ctx, "trim");
 	const char *path = ctx->args[0];
+	enum tt_path_kind kind;
 	uint64_t capacity = 0;
 	struct tt_error err;
 	int rc;
@@ -23,6 +24,11 @@ static int run(struct cli_ctx *ctx)
 		return CLI_EXIT_USAGE;
 	if (!trim && capacity == 0)
 		return cli_usage(ctx, "--capacity: 0 rows are no file");
+	if (tt_path_kind(path, &kind, NULL) == TT_OK && kind == TT_PATH_NPY8)
+		return cli_fail(ctx,
+				"%s: is a ring; 'ticktail create %s --rolling --set "
+				"--capacity ROWS' is for its files to come",
+				path, path);
 	rc = trim ? tt_file_trim(path, &err) : tt_file_resize(path, capacity, &err);
 	return rc < 0 ? cli_fail_error(ctx, &err) : 0;
 }

@@ -138,6 +138,20 @@ static int print_words(const struct cli_ctx *ctx, cli_json *versions)
 	return cli_out_close(&out);
 }
 
+static int fail_open(const struct cli_ctx *ctx, const struct tt_error *err)
+{
+	const char *path = ctx->args[0];
+	enum tt_path_kind kind;
+
+	if (tt_path_kind(path, &kind, NULL) == TT_OK && kind == TT_PATH_NPY8)
+		return cli_fail(
+			ctx,
+			"%s: is a ring, which has no versions; 'ticktail info %s' "
+			"describes it",
+			path, path);
+	return cli_fail_error(ctx, err);
+}
+
 static int run(struct cli_ctx *ctx)
 {
 	struct tt_archive *archive;
@@ -146,7 +160,7 @@ static int run(struct cli_ctx *ctx)
 	int status;
 
 	if (tt_archive_open(&archive, ctx->args[0], NULL, &err) < 0)
-		return cli_fail_error(ctx, &err);
+		return fail_open(ctx, &err);
 	if (*tt_archive_notes(archive))
 		cli_note(ctx, "%s", tt_archive_notes(archive));
 	versions = cli_json_versions(ctx, archive, &status);

@@ -2,6 +2,7 @@
 /* Appending to a file or a ring. */
 #include "live.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "progress.h"
@@ -78,7 +79,11 @@ int cli_live_open(struct cli_live *live, const struct cli_ctx *ctx, const char *
 
 	*live = (struct cli_live){ .ctx = ctx, .path = path, .opts = *opts };
 	if (tt_path_kind(path, &kind, &err) < 0)
-		return cli_fail_error(ctx, &err);
+		return err.code == -ENOENT
+			       ? cli_fail(ctx,
+					  "%s; 'ticktail create' makes a ring or file",
+					  err.text)
+			       : cli_fail_error(ctx, &err);
 	switch (kind) {
 	case TT_PATH_NPY8: status = open_ring(live); break;
 	case TT_PATH_NPY: /* refused there, with what makes a live file of it */

@@ -386,10 +386,22 @@ bool cli_opt_age(const struct cli_ctx *ctx, const char *name, int64_t *ns_out)
 	return false;
 }
 
+/* What does not fit is left out. */
+static void list_words(char *out, size_t room, const char *const *words)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (int i = 0; words[i] && at + strlen(words[i]) + 3 <= room; i++)
+		at += (size_t)snprintf(out + at, room - at, "%s%s", i ? ", " : "",
+				       words[i]);
+}
+
 bool cli_opt_choice(const struct cli_ctx *ctx, const char *name, const char *const *words,
 		    int *out)
 {
 	const char *text = value_of(ctx, name);
+	char known[128];
 
 	if (!text)
 		return true;
@@ -398,7 +410,7 @@ bool cli_opt_choice(const struct cli_ctx *ctx, const char *name, const char *con
 			*out = i;
 			return true;
 		}
-	cli_usage(ctx, "--%s: '%s' is unknown; the nearest one is %s", name, text,
-		  cli_nearest(text, words));
+	list_words(known, sizeof(known), words);
+	cli_usage(ctx, "--%s: '%s' is unknown; there are %s", name, text, known);
 	return false;
 }

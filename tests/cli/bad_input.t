@@ -51,6 +51,20 @@ mkfifo pipe
 says 1 "a FIFO" "pipe" "$ticktail" read pipe
 says 1 "a directory that is no ring" "\\." "$ticktail" info .
 
+"$ticktail" create ring --rolling --dtype i4 --capacity 4 --keep 2
+says 1 "a ring that is there, to create" "ring: File exists; --set changes" \
+	"$ticktail" create ring --rolling --dtype i4 --capacity 4 --keep 2
+says 1 "a file that is there, to create" "good.npy: .*--if-same" \
+	"$ticktail" create good.npy --dtype i4 --capacity 4
+says 1 "nothing to append to" "none: No such file.*'ticktail create'" "$ticktail" append none
+says 1 "versions of a ring" "ring: is a ring.*'ticktail info ring'" "$ticktail" versions ring
+says 1 "a ring, to resize" "ring: is a ring.*--set" "$ticktail" resize ring --trim
+says 2 "a word that is none of an option's" "--wait: 'foo' .* spin, yield, sleep" \
+	"$ticktail" tail ring --wait foo
+"$ticktail" archive good.npy -o good.h5 -q --timestamp 2026-01-02
+says 1 "a time before the first version" "good.h5: .* the oldest is of 2026-01-02" \
+	"$ticktail" read good.h5 good --as-of 2026-01-01
+
 says 1 "a limit on the size of files" "large.npy: .*File too large" \
 	./limited create large.npy --dtype i8 --capacity 100k
 [ -e large.npy ] && not_ok "nothing half made" || ok "nothing half made"
