@@ -110,8 +110,9 @@ struct tt_archive_job {
 	bool shuffle;
 	unsigned threads; /* hashers; 0: one a core */
 	enum tt_archive_io io;
-	bool seal;	      /* ask the rings to seal first */
-	bool delete_archived; /* remove files that are archived, re-read and out of the queue */
+	bool seal; /* ask the rings to seal first */
+	/* remove files that are archived, re-read, out of the queue and synced */
+	bool delete_archived;
 	int64_t seal_timeout_ns;
 	int64_t apply_wait_ns;
 	bool force_network_fs;
