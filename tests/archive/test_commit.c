@@ -421,6 +421,42 @@ START_TEST(a_file_that_is_merged_after_it_was_compared_stays)
 }
 END_TEST
 
+static int busy_fd;
+
+static void be_busy(void)
+{
+	struct flock lock = { .l_type = F_WRLCK,
+			      .l_whence = SEEK_SET,
+			      .l_start = ((int64_t)1 << 62) + 2,
+			      .l_len = 1 };
+
+	busy_fd = open("ring/.writer", O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(fcntl(busy_fd, F_OFD_SETLK, &lock), 0);
+}
+
+START_TEST(what_is_committed_is_no_failure_when_others_remove_files)
+{
+	struct tt_archive_job job = TT_ARCHIVE_JOB_INIT;
+	struct tt_ring_info info;
+
+	feed_ring("ring", 0, 330, 50, 3);
+	job.dataset = "r";
+	job.delete_archived = true;
+	before_lock = be_busy;
+	OK(commit_job(&job, "ring"));
+	ck_assert_uint_eq(result.rows, 300);
+	ck_assert_ptr_null(before_lock);
+	close(busy_fd);
+	OK(tt_ring_info("ring", &info, &err));
+	ck_assert_uint_eq(info.file_count, 7);
+	tt_ring_info_free(&info);
+	OK(commit_job(&job, "ring"));
+	OK(tt_ring_info("ring", &info, &err));
+	ck_assert_uint_eq(info.file_count, 3);
+	tt_ring_info_free(&info);
+}
+END_TEST
+
 /* ---- All or nothing ---- */
 
 START_TEST(one_bad_source_leaves_no_archive)
@@ -745,6 +781,7 @@ int main(void)
 	tcase_add_test(once, merged_files_are_not_archived_again);
 	tcase_add_test(once, archived_files_are_deleted_outside_the_queue_only);
 	tcase_add_test(once, a_file_that_is_merged_after_it_was_compared_stays);
+	tcase_add_test(once, what_is_committed_is_no_failure_when_others_remove_files);
 	tcase_add_test(whole, one_bad_source_leaves_no_archive);
 	tcase_add_test(whole, refused_runs_leave_every_byte);
 	tcase_add_test(whole, a_source_that_changes_aborts_the_version);
