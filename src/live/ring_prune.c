@@ -193,7 +193,10 @@ static bool is_wanted(const struct prune *prune, size_t i)
 	if (opts->keep_bytes == UINT64_MAX && opts->before_ns == INT64_MIN)
 		return true;
 	return prune->result.left_bytes > opts->keep_bytes ||
-	       (opts->before_ns != INT64_MIN && followed_ns(prune, i) < opts->before_ns);
+	       (opts->before_ns != INT64_MIN && followed_ns(prune, i) < opts->before_ns &&
+		/* where the clock was set back the next file seems to have begun earlier */
+		tti_ring_first_row_ns(&prune->ring, &prune->items.at[i]) <
+			opts->before_ns);
 }
 
 static struct tt_ring_file describe(const struct prune *prune,

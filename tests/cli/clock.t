@@ -70,4 +70,15 @@ timeout 20 "$ticktail" read l --tail 1 >out 2>&1
 seq 1 20 | sed '1i v' >twenty
 timeout 20 "$ticktail" append l twenty >out 2>&1
 [ $? -le 3 ] && ok "and written on to its last row, or refused" || not_ok "append" "$(cat out)"
+
+# set ahead, right again, set back: names go on from the first time, and the file before the
+# last step seems to be followed by one of ten days ago
+"$ticktail" create steps --rolling --dtype i8 --capacity 50 --exact --keep 2
+for days in 10 0 -10; do
+	echo $((days * 86400)) >"$TT_FAKE_CLOCK"
+	seq 200 | tt append steps --columns value -q
+done
+"$ticktail" prune steps --older-than 1h >out 2>&1
+is "rows that are not old stay, whatever comes after them" "$(tail -n 1 out | cut -d, -f1)" \
+	"deleted 2 files: 100 rows"
 finish
