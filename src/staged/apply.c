@@ -288,8 +288,11 @@ void tti_staged_plan_undo(struct tt_staged_plan *plan, struct tt_staged *array)
 int tti_staged_plan_apply(struct tt_staged_plan *plan, struct tt_staged *array,
 			  const struct tt_nd *outside, struct tt_error *err)
 {
+	/* slabs that a set fills are warm: their memory was just cleared or freed */
 	struct run run = { plan, array, outside,
-			   moved_bytes(plan, outside, array->element) >= STREAM_BYTES };
+			   plan->op == TT_PLAN_GET &&
+				   moved_bytes(plan, outside, array->element) >=
+					   STREAM_BYTES };
 	int rc = ready(plan, array, err);
 
 	if (rc == TT_OK)
