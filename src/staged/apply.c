@@ -93,7 +93,7 @@ struct run {
 	const struct tt_staged_plan *plan;
 	struct tt_staged *array;
 	const struct tt_nd *outside;
-	bool stream;
+	bool stream, abreast;
 };
 
 static int run_group(const struct run *run, const struct tti_group *group,
@@ -103,7 +103,9 @@ static int run_group(const struct run *run, const struct tti_group *group,
 	struct tti_side to = side(run->array, group->to, run->outside);
 	struct tt_plan_cursor cursor = { 0, 0 };
 	uint64_t sheet[SHEET_WORDS], room = SHEET_WORDS / (5 * run->plan->rank);
-	struct tti_rows rows = { .rows = sheet, .stream = run->stream };
+	struct tti_rows rows = { .rows = sheet,
+				 .stream = run->stream,
+				 .abreast = run->abreast };
 	int rc = TT_OK;
 
 	while (rc == TT_OK && (rows.count = tti_staged_plan_rows(
@@ -121,7 +123,8 @@ static int run_group(const struct run *run, const struct tti_group *group,
 /* ---- In the order of the outside ---- */
 
 /* More than caches and address translation hold near: then neighbours outside should be moved
- * one after the other. */
+ * one after the other.  A set moves chunks side by side a line of all at a time: it is read as
+ * it lies. */
 enum { FAR_BYTES = 1 << 20 };
 /* More than is likely to be read again before it has left the caches anyway. */
 enum { STREAM_BYTES = 4 << 20 };
@@ -187,7 +190,8 @@ static int run_by_place(const struct run *run, struct tti_hit *sorted,
 	struct tt_staged_plan by_place = *run->plan;
 	const struct tti_group *groups = run->plan->groups.items;
 	const struct tti_hit *hits = run->plan->hits.items;
-	struct run mine = { &by_place, run->array, run->outside, run->stream };
+	struct run mine = { &by_place, run->array, run->outside, run->stream,
+			    run->abreast };
 	bool out = run->plan->op == TT_PLAN_GET;
 	uint64_t count = 0, next;
 	int rc = TT_OK;
@@ -289,10 +293,12 @@ int tti_staged_plan_apply(struct tt_staged_plan *plan, struct tt_staged *array,
 			  const struct tt_nd *outside, struct tt_error *err)
 {
 	/* slabs that a set fills are warm: their memory was just cleared or freed */
-	struct run run = { plan, array, outside,
-			   plan->op == TT_PLAN_GET &&
-				   moved_bytes(plan, outside, array->element) >=
-					   STREAM_BYTES };
+	struct run run = {
+		plan, array, outside,
+		plan->op == TT_PLAN_GET &&
+			moved_bytes(plan, outside, array->element) >= STREAM_BYTES,
+		plan->op == TT_PLAN_SET && outside_bytes(outside) >= FAR_BYTES
+	};
 	int rc = ready(plan, array, err);
 
 	if (rc == TT_OK)

@@ -356,7 +356,7 @@ static void copy_same(const struct tt_nd *to, const struct tt_nd *from)
 		row[2 * to->rank + i] = to->shape[i];
 		row[3 * to->rank + i] = row[4 * to->rank + i] = 1;
 	}
-	tti_transfer(&to_side, &from_side, (struct tti_rows){ row, 1, false });
+	tti_transfer(&to_side, &from_side, (struct tti_rows){ .rows = row, .count = 1 });
 }
 
 void tti_cast(const struct tt_nd *to, const struct tt_nd *from)

@@ -146,10 +146,12 @@ static void copy_part(const struct copying *copying, const struct tti_group *gro
 
 	first = tti_max_u64(first, group->first);
 	end = tti_min_u64(end, group->first + group->count);
-	tti_transfer(&to, &from,
-		     (struct tti_rows){ (const uint64_t *)copying->plan->rows.items +
-						first * 5 * copying->plan->rank,
-					end - first, copying->stream });
+	tti_transfer(
+		&to, &from,
+		(struct tti_rows){ .rows = (const uint64_t *)copying->plan->rows.items +
+					   first * 5 * copying->plan->rank,
+				   .count = end - first,
+				   .stream = copying->stream });
 }
 
 static void *copy_shares(void *member)
@@ -199,9 +201,9 @@ static int write_groups(const struct tt_staged_plan *plan, const struct tt_stage
 	for (size_t i = 0; rc == TT_OK && i < plan->groups.count; i++) {
 		const struct tti_entry *entry = tti_entry_at(array, groups[i].from);
 		struct tti_side from = tti_slab_side(entry->slab, entry->rows);
-		struct tti_rows rows = { (const uint64_t *)plan->rows.items +
+		struct tti_rows rows = { .rows = (const uint64_t *)plan->rows.items +
 						 groups[i].first * 5 * plan->rank,
-					 groups[i].count, false };
+					 .count = groups[i].count };
 
 		rc = tti_transfer_write(&to->base, &from, rows, err);
 	}

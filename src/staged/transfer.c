@@ -238,18 +238,120 @@ static inline bool row_box(const struct tti_side *to, const struct tti_side *fro
 	return true;
 }
 
-void tti_transfer(const struct tti_side *to, const struct tti_side *from,
-		  struct tti_rows rows)
+/* Boxes alike, each to_step and from_step behind the one before. */
+struct train {
+	struct box first;
+	uint64_t count;
+	int64_t to_step, from_step;
+};
+
+static bool alike(const struct box *a, const struct box *b)
+{
+	size_t n = a->rank * sizeof(*a->count);
+
+	return memcmp(a->count, b->count, n) == 0 &&
+	       memcmp(a->to_step, b->to_step, n) == 0 &&
+	       memcmp(a->from_step, b->from_step, n) == 0;
+}
+
+/* From the first byte that a box writes to behind the last; steps are not negative here. */
+static int64_t extent(const struct box *box)
+{
+	int64_t bytes = (int64_t)box->run;
+
+	for (uint32_t axis = 0; axis < box->rank; axis++)
+		bytes += (int64_t)(box->count[axis] - 1) * box->to_step[axis];
+	return bytes;
+}
+
+static bool has_negative_step(const struct box *box)
+{
+	for (uint32_t axis = 0; axis < box->rank; axis++)
+		if (box->to_step[axis] < 0)
+			return true;
+	return false;
+}
+
+/* Whether box goes on train.  Moved together, places are written in another order than one box
+ * after the other: so they may have none in common. */
+static bool joins(struct train *train, const struct box *box)
+{
+	int64_t to_step = box->to - train->first.to;
+	int64_t from_step = box->from - train->first.from;
+
+	if (!alike(&train->first, box))
+		return false;
+	if (train->count > 1)
+		return to_step == train->to_step * (int64_t)train->count &&
+		       from_step == train->from_step * (int64_t)train->count;
+	if (to_step <= 0 || from_step <= 0 || box->rank == TT_MAX_RANK ||
+	    has_negative_step(box) || to_step < extent(box))
+		return false;
+	train->to_step = to_step;
+	train->from_step = from_step;
+	return true;
+}
+
+/* The boxes of a train are its innermost axis. */
+static void copy_train(struct train *train)
+{
+	struct box *box = &train->first;
+
+	if (train->count == 0)
+		return;
+	merge_axes(box);
+	if (train->count > 1) {
+		box->count[box->rank] = train->count;
+		box->to_step[box->rank] = train->to_step;
+		box->from_step[box->rank] = train->from_step;
+		box->rank++;
+	}
+	copy_box(box);
+}
+
+static void transfer_abreast(const struct tti_side *to, const struct tti_side *from,
+			     const struct tti_rows *rows)
+{
+	struct train train = { .count = 0 };
+	struct box box = { .stream = rows->stream };
+
+	for (uint64_t i = 0; i < rows->count; i++) {
+		struct tti_row row = tti_row_at(rows->rows, to->nd->rank, i);
+
+		if (!row_box(to, from, &row, &box))
+			continue;
+		if (train.count > 0 && joins(&train, &box)) {
+			train.count++;
+			continue;
+		}
+		copy_train(&train);
+		train.first = box;
+		train.count = 1;
+	}
+	copy_train(&train);
+}
+
+static void transfer_singly(const struct tti_side *to, const struct tti_side *from,
+			    const struct tti_rows *rows)
 {
 	struct box box;
 
-	box.stream = rows.stream;
-	for (uint64_t i = 0; i < rows.count; i++) {
-		struct tti_row row = tti_row_at(rows.rows, to->nd->rank, i);
+	box.stream = rows->stream;
+	for (uint64_t i = 0; i < rows->count; i++) {
+		struct tti_row row = tti_row_at(rows->rows, to->nd->rank, i);
 
 		if (row_box(to, from, &row, &box))
 			copy_box(&box);
 	}
+}
+
+void tti_transfer(const struct tti_side *to, const struct tti_side *from,
+		  struct tti_rows rows)
+{
+	if (rows.abreast)
+		transfer_abreast(to, from, &rows);
+	else
+		transfer_singly(to, from, &rows);
 	if (rows.stream)
 		end_stream();
 }

@@ -38,7 +38,8 @@ static inline struct tti_side tti_side_of(const struct tt_nd *nd)
 struct tti_rows {
 	const uint64_t *rows;
 	uint64_t count;
-	bool stream; /* what is written will not be read soon: past the caches */
+	bool stream;  /* what is written will not be read soon: past the caches */
+	bool abreast; /* move chunks side by side together, a line of all at a time */
 };
 
 /* Between memory of one element size and one rank; where a row overshoots a side, or a chunk
