@@ -57,6 +57,13 @@ static bool load_waiting(const struct tti_ring *ring, struct tti_mark *mark)
 	       !tti_ring_is_npyts(ring);
 }
 
+bool tti_ring_is_past_mark(const struct tti_ring *ring, uint64_t name)
+{
+	struct tti_mark mark;
+
+	return load_waiting(ring, &mark) && name > mark.file;
+}
+
 bool tti_ring_is_unsure(const struct tti_ring *ring, const struct tti_ring_item *item,
 			int rc)
 {

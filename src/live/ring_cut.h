@@ -23,6 +23,10 @@ int tti_ring_open_raw(const struct tti_ring *ring, uint64_t name, struct tti_liv
 bool tti_ring_is_unsure(const struct tti_ring *ring, const struct tti_ring_item *item,
 			int rc);
 
+/* A file of this name came after the last sync before a power loss, and the next writer has not
+ * settled that yet. */
+bool tti_ring_is_past_mark(const struct tti_ring *ring, uint64_t name);
+
 /* The newest file was made by npyt, not by us before a power loss took its entry. */
 bool tti_ring_is_npyts(const struct tti_ring *ring);
 

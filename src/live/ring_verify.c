@@ -95,7 +95,8 @@ static bool is_still_queued(struct check *check, uint64_t name)
 }
 
 /* The newest name may be without its file while npyt makes it: then no writer of ours knows
- * it, and it is newer than all that is there. */
+ * it, and it is newer than all that is there.  Or the power went between manifest and
+ * directory. */
 static void check_newest(struct check *check, const struct tti_names *queue,
 			 const struct tti_items *items)
 {
@@ -107,7 +108,9 @@ static void check_newest(struct check *check, const struct tti_names *queue,
 		last = items->at[i].name;
 	}
 	if (newest != 0 && is_still_queued(check, newest) &&
-	    (last > newest || tti_ring_find_entry(&check->ring, newest) != TTI_NO_ENTRY))
+	    (last > newest ||
+	     tti_ring_find_entry(&check->ring, newest) != TTI_NO_ENTRY) &&
+	    !tti_ring_is_past_mark(&check->ring, newest))
 		say(check, TTI_MANIFEST_NAME,
 		    "names file %" PRIu64 " as the newest, which is not there", newest);
 }
