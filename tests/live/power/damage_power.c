@@ -107,6 +107,9 @@ static void spoil(int fd, const char *path, uint64_t size)
 		at = size > 40 ? size - 1 - power_random(40) : at;
 	else if (power_random(3) == 0) /* where the header is */
 		at = power_random(size < 128 ? size : 128);
+	/* a type that is possible is the file's, for all that it says */
+	if (kind > 1 && at >= 16 && at < 96)
+		at %= 10;
 	/* rows before a start that is possible were taken away, for all that a file says */
 	if (kind > 1 && at + 40 >= size && at + 32 < size)
 		at += 8;

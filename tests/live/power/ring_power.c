@@ -479,6 +479,20 @@ static void go_on(int64_t rows)
 	model_place("test.gone_on");
 }
 
+/* A longer queue is in the settings before the manifest has room for it; that is said. */
+static bool is_half_set(void)
+{
+	struct tt_ring_info info;
+	struct stat st;
+	bool half;
+
+	GOOD(tt_ring_info("r", &info, &power_err));
+	NEED(stat("r/.lock", &st) == 0);
+	half = (uint64_t)st.st_size < info.opts.keep * 8;
+	tt_ring_info_free(&info);
+	return half;
+}
+
 static void check(void)
 {
 	static struct power_record then;
@@ -499,7 +513,7 @@ static void check(void)
 			(long long)before, (long long)rec->synced,
 			(long long)rec->appended, (long long)rec->sync_ms);
 	NEED(before >= rec->synced);
-	if (rec->proves)
+	if (rec->proves && !is_half_set())
 		check_verified("r"); /* what waits for the next writer is no damage */
 	check_copy();
 	open_writer();
