@@ -139,8 +139,9 @@ struct tt_archive_result {
 /* Commit the rows of the sources that were not archived before as one new version of the
  * archive at path, which is made when it is not there.  All or nothing; nothing new: TT_OK
  * with rows 0.  Errors: as tt_archive_open(), TT_E_MISMATCH (version exists, two sources of
- * one dataset name, another dtype or chunk, "is not the file archived before"), TT_E_CHANGED,
- * TT_E_DTYPE (a type that HDF5 cannot hold), -ENOSPC. */
+ * one dataset name, another dtype or chunk, "is not the file archived before"), TT_E_CHANGED
+ * (a source was written to meanwhile; a ring that a merge, prune or recovery changed is listed
+ * and read again, some times), TT_E_DTYPE (a type that HDF5 cannot hold), -ENOSPC. */
 TT_API int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 			     struct tt_archive_result *out, struct tt_error *err);
 

@@ -310,7 +310,9 @@ struct tt_ring_pruned {
  * filled also after an error. */
 TT_API int tt_ring_prune(const char *dir, const struct tt_ring_prune_opts *opts,
 			 struct tt_ring_pruned *out, struct tt_error *err);
-/* Remove one file that left the queue. */
+/* Remove one file that left the queue, whatever it holds by now: a merge gives the rows of
+ * several files the name of the first.  Who decides by what was in it asks tt_ring_prune(),
+ * whose allow is called while no merge can run. */
 TT_API int tt_ring_remove_file(const char *dir, uint64_t name, struct tt_error *err);
 TT_API int tt_ring_backup(const char *dir, const char *dest, struct tt_error *err);
 /* Make a lost or damaged manifest again from the newest files (the old one is kept aside). */

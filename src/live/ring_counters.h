@@ -153,8 +153,8 @@ void tti_count_took(struct tti_counters *counters, enum tti_hist hist, int64_t n
 /* A writer opened: when, and an error that a dead process left half stored is forgotten. */
 void tti_count_open(struct tti_counters *counters, int64_t wall_ns);
 /* rows: what counters->rows will be when all so far are counted, since clocks cannot tell which
- * rows came after it.  code as calls return it; tag NULL: tt_error_tag(code).  Of two threads that store at once
- * one is only counted. */
+ * rows came after it.  code as calls return it; tag NULL: tt_error_tag(code).  Of two threads
+ * that store at once one is only counted. */
 void tti_count_error(struct tti_counters *counters, uint64_t rows, int code,
 		     const char *tag, const char *text);
 /* The same with the text of err (NULL: words for the code), without the ring's path before
