@@ -9,6 +9,14 @@
 
 #include "live/crash_help.h"
 
+/* Every failpoint of the list was passed in what ran since crash_run_logged() first did. */
+static inline void crash_need_passed(const char *const *names, int count)
+{
+	for (int i = 0; i < count; i++)
+		ck_assert_msg(crash_passages(names[i]) > 0, "%s is never passed",
+			      names[i]);
+}
+
 static inline void crash_suite_enter(void)
 {
 	ck_assert(crash_dir_enter());
