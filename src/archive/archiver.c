@@ -66,7 +66,7 @@ static int open_archive(struct run *run, struct tt_error *err)
 	if (tti_driver_is_new(run->driver))
 		return TT_OK;
 	rc = tti_versions_read(&run->versions, tti_driver_file(run->driver),
-			       tti_driver_path(run->driver), NULL, NULL, err);
+			       tti_driver_path(run->driver), NULL, err);
 	return rc < 0 ? rc : tti_ledger_load(&run->ledger, run->driver, err);
 }
 
@@ -113,6 +113,7 @@ static int log_stretch(struct run *run, struct tti_hasher *hasher,
 {
 	struct tti_item *item = stretch->item;
 	uint64_t block = tti_block_rows(stretch->rows, item->row_bytes);
+	uint64_t first = stretch->file_row, end = first + stretch->rows;
 	struct tti_ledger_row row = {
 		.source = item->source_id,
 		.file_row = stretch->file_row,
@@ -129,11 +130,11 @@ static int log_stretch(struct run *run, struct tti_hasher *hasher,
 	int rc = tti_item_open(item, err);
 
 	if (rc == TT_OK)
-		rc = tti_item_digest(item, hasher, stretch->file_row, block,
+		rc = tti_item_digest(item, hasher,
+				     (struct tti_range){ first, first + block },
 				     &row.first_digest, err);
 	if (rc == TT_OK)
-		rc = tti_item_digest(item, hasher,
-				     stretch->file_row + stretch->rows - block, block,
+		rc = tti_item_digest(item, hasher, (struct tti_range){ end - block, end },
 				     &row.last_digest, err);
 	tti_item_close(item);
 	return rc < 0 ? rc : tti_ledger_add(&run->ledger, &row, err);
@@ -217,10 +218,18 @@ static void tell(const struct run *run, struct tt_archive_result *out)
 	out->bytes = run->count.bytes;
 }
 
-/* One try; *applied_out: the file itself has the rows, so that sources may go. */
-static int try_run(struct run *run, struct tt_archive_result *out, bool *applied_out,
-		   struct tt_error *err)
+/* What one call asks for and is told, over all its runs. */
+struct request {
+	const char *path;
+	struct tt_archive_job job;
+	struct tti_sources sources;
+	struct tt_archive_result *out;
+	bool applied; /* the file itself has the rows, so that sources may go */
+};
+
+static int try_run(struct run *run, struct request *request, struct tt_error *err)
 {
+	struct tt_archive_result *out = request->out;
 	struct tti_plan_input input = {
 		.job = run->job,
 		.versions = &run->versions,
@@ -232,7 +241,7 @@ static int try_run(struct run *run, struct tt_archive_result *out, bool *applied
 	input.driver = run->driver;
 	if (rc == TT_OK)
 		rc = tti_plan_make(&run->plan, &input, err);
-	*applied_out = true;
+	request->applied = true;
 	if (rc < 0 || run->plan.rows == 0)
 		return rc;
 	rc = check_data_version(run, err);
@@ -243,20 +252,20 @@ static int try_run(struct run *run, struct tt_archive_result *out, bool *applied
 		return rc;
 	tell(run, out);
 	say(run, tti_driver_notes(run->driver));
-	*applied_out = tti_driver_is_applied(run->driver);
+	request->applied = tti_driver_is_applied(run->driver);
 	return TT_OK;
 }
 
-static int run_all(const char *path, const struct tt_archive_job *job,
-		   struct tti_sources *sources, struct tt_archive_result *out,
-		   bool *applied_out, struct tt_error *err)
+static int run_all(struct request *request, struct tt_error *err)
 {
 	int rc = -EEXIST;
 
 	for (int tries = 0; rc == -EEXIST && tries < CREATE_TRIES; tries++) {
-		struct run run = { .path = path, .job = job, .sources = sources };
+		struct run run = { .path = request->path,
+				   .job = &request->job,
+				   .sources = &request->sources };
 
-		rc = try_run(&run, out, applied_out, err);
+		rc = try_run(&run, request, err);
 		run_close(&run);
 	}
 	return rc;
@@ -272,29 +281,27 @@ static bool has_ring(const struct tti_sources *sources)
 
 /* Sealed files of a ring change only when they are merged, pruned or recovered: a new list
  * has what they became.  A file that a feed appends to would change again. */
-static int find_and_run(const char *path, const struct tt_archive_job *job,
-			struct tti_sources *sources, struct tt_archive_result *out,
-			bool *applied_out, struct tt_error *err)
+static int find_and_run(struct request *request, struct tt_error *err)
 {
-	struct tt_archive_job again = *job;
+	struct tti_sources *sources = &request->sources;
 	int rc;
 
 	for (int tries = 1;; tries++) {
-		rc = tti_sources_find(sources, &again, err);
+		rc = tti_sources_find(sources, &request->job, err);
 		if (rc == TT_OK)
-			rc = run_all(path, &again, sources, out, applied_out, err);
+			rc = run_all(request, err);
 		if (rc != TT_E_CHANGED || tries == MOVED_TRIES || !has_ring(sources))
 			return rc;
 		tti_sources_fini(sources);
-		again.seal = false; /* was asked for once */
+		request->job.seal = false; /* was asked for once */
 	}
 }
 
-static int delete_archived(const char *path, const struct tt_archive_job *job,
-			   struct tti_sources *sources, bool applied, uint64_t rows,
-			   struct tt_error *err)
+static int delete_archived(struct request *request, struct tt_error *err)
 {
-	if (!applied) {
+	const struct tt_archive_job *job = &request->job;
+
+	if (!request->applied) {
 		if (job->warn)
 			job->warn(job->ctx,
 				  "no file was deleted: the commit waits in the journal "
@@ -302,32 +309,31 @@ static int delete_archived(const char *path, const struct tt_archive_job *job,
 		return TT_OK;
 	}
 	/* nothing archived, no archive: nothing to delete either */
-	return rows == 0 && faccessat(AT_FDCWD, path, F_OK, 0) < 0
+	return request->out->rows == 0 && faccessat(AT_FDCWD, request->path, F_OK, 0) < 0
 		       ? TT_OK
-		       : tti_remove_archived(path, job, sources, err);
+		       : tti_remove_archived(request->path, job, &request->sources, err);
 }
 
 int tt_archive_commit(const char *path, const struct tt_archive_job *job,
 		      struct tt_archive_result *out, struct tt_error *err)
 {
 	TTI_H5_QUIET;
-	struct tt_archive_job own = TT_ARCHIVE_JOB_INIT;
 	struct tt_archive_result local;
+	struct request request = { .path = path,
+				   .job = TT_ARCHIVE_JOB_INIT,
+				   .out = out ? out : &local };
 	int64_t began = tti_clock_monotonic_ns();
-	struct tti_sources sources = { 0 };
-	bool applied = false;
 	int rc;
 
-	if (job->struct_size > sizeof(own))
+	if (job->struct_size > sizeof(request.job))
 		return tti_fail(err, TT_E_MISUSE,
 				"struct tt_archive_job is newer than the library");
-	memcpy(&own, job, job->struct_size);
-	out = out ? out : &local;
-	*out = (struct tt_archive_result){ .io = own.io };
-	rc = find_and_run(path, &own, &sources, out, &applied, err);
-	if (rc == TT_OK && own.delete_archived)
-		rc = delete_archived(path, &own, &sources, applied, out->rows, err);
-	tti_sources_fini(&sources);
-	out->seconds = (double)(tti_clock_monotonic_ns() - began) / 1e9;
+	memcpy(&request.job, job, job->struct_size);
+	*request.out = (struct tt_archive_result){ .io = request.job.io };
+	rc = find_and_run(&request, err);
+	if (rc == TT_OK && request.job.delete_archived)
+		rc = delete_archived(&request, err);
+	tti_sources_fini(&request.sources);
+	request.out->seconds = (double)(tti_clock_monotonic_ns() - began) / 1e9;
 	return rc;
 }

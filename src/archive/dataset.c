@@ -139,8 +139,13 @@ static int read_all(struct tt_dataset *d, hid_t file, struct tt_error *err)
 	if (rc < 0)
 		return rc;
 	descr = stored_descr(d, file);
-	rc = tti_h5type_rows(&d->rows, d->raw.type, d->grid.rank, d->grid.shape, descr,
-			     d->where, err);
+	rc = tti_h5type_rows(&d->rows,
+			     &(struct tti_h5stored){ .type = d->raw.type,
+						     .rank = d->grid.rank,
+						     .shape = d->grid.shape,
+						     .descr = descr,
+						     .where = d->where },
+			     err);
 	if (rc == TT_OK)
 		rc = tti_fill_value(&d->fill, d->dcpl, &d->raw, d->where, err);
 	if (rc == TT_OK)

@@ -352,17 +352,17 @@ static int store_band(void *ctx, struct tti_band *band, unsigned *pending,
 	const struct tti_grid *grid = &s->cut.grid;
 	int rc = TT_OK;
 
-	for (uint64_t k = 0; rc == TT_OK && k < grid->band; k++) {
+	for (uint64_t k = 0; rc >= 0 && k < grid->band; k++) {
+		const struct tti_applicant chunk = { &band->cells[k], band->rows,
+						     pending };
 		uint64_t *slot = &s->map[band->index * grid->band + k];
-		bool is_new;
 
 		*slot = TTI_NO_SLOT;
 		if (band->cells[k].is_fill)
 			continue;
-		rc = tti_slots_put(&s->slots, &band->cells[k], band->rows, pending, slot,
-				   &is_new, err);
-		if (rc == TT_OK)
-			s->d->count->chunks_new += is_new;
+		rc = tti_slots_put(&s->slots, &chunk, slot, err);
+		if (rc > 0)
+			s->d->count->chunks_new++;
 	}
 	return rc < 0 ? rc : take_pieces(s, band, err);
 }

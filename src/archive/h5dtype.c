@@ -332,19 +332,18 @@ void tti_h5rows_fini(struct tti_h5rows *rows)
 }
 
 /* descr's own HDF5 type must be the stored one, and what a bare U adds must be there. */
-static bool descr_fits(struct tti_h5rows *out, hid_t type, uint32_t rank,
-		       const uint64_t *shape, const char *descr)
+static bool descr_fits(struct tti_h5rows *out, const struct tti_h5stored *stored)
 {
 	tti_auto_h5type h5type = TTI_H5TYPE_EMPTY;
 	struct tt_dtype *dtype = NULL;
 	bool fits;
 
-	if (tt_dtype_parse(&dtype, descr, strlen(descr), false, NULL) < 0)
+	if (tt_dtype_parse(&dtype, stored->descr, strlen(stored->descr), false, NULL) < 0)
 		return false;
 	fits = tti_h5type_from_dtype(&h5type, dtype, NULL) == TT_OK &&
-	       H5Tequal(h5type.type, type) > 0 && h5type.rank < rank;
+	       H5Tequal(h5type.type, stored->type) > 0 && h5type.rank < stored->rank;
 	for (uint32_t i = 0; fits && i < h5type.rank; i++)
-		fits = shape[rank - h5type.rank + i] == h5type.shape[i];
+		fits = stored->shape[stored->rank - h5type.rank + i] == h5type.shape[i];
 	if (!fits) {
 		tt_dtype_unref(dtype);
 		return false;
@@ -354,21 +353,20 @@ static bool descr_fits(struct tti_h5rows *out, hid_t type, uint32_t rank,
 	return true;
 }
 
-int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank,
-		    const uint64_t *shape, const char *descr, const char *where,
+int tti_h5type_rows(struct tti_h5rows *out, const struct tti_h5stored *stored,
 		    struct tt_error *err)
 {
 	int rc;
 
 	*out = (struct tti_h5rows){ 0 };
-	if (descr && descr_fits(out, type, rank, shape, descr))
+	if (stored->descr && descr_fits(out, stored))
 		return TT_OK;
-	rc = dtype_of_type(out, type, where, err);
-	if (rc == TT_OK && out->added + rank > TT_MAX_RANK)
+	rc = dtype_of_type(out, stored->type, stored->where, err);
+	if (rc == TT_OK && out->added + stored->rank > TT_MAX_RANK)
 		rc = tti_fail(err, TT_E_UNSUPPORTED,
 			      "%s: has %" PRIu32 " axes with those of its "
 			      "element type, at most 32 can be read",
-			      where, out->added + rank);
+			      stored->where, out->added + stored->rank);
 	if (rc < 0)
 		tti_h5rows_fini(out);
 	return rc;

@@ -58,11 +58,18 @@ struct tti_h5rows {
 };
 void tti_h5rows_fini(struct tti_h5rows *rows); /* accepts an empty one */
 
-/* The dtype of a dataset of the given type and shape: what h5py shows, or descr (may be NULL)
- * when it means the same bytes; text left behind by one who changed the type does no harm.
- * where names the dataset in errors: TT_E_UNSUPPORTED with the class that has no dtype. */
-int tti_h5type_rows(struct tti_h5rows *out, hid_t type, uint32_t rank,
-		    const uint64_t *shape, const char *descr, const char *where,
+/* A dataset as it is stored. */
+struct tti_h5stored {
+	hid_t type;
+	uint32_t rank;
+	const uint64_t *shape;
+	const char *descr; /* the text kept with it, or NULL */
+	const char *where; /* names it in errors */
+};
+/* The dtype of a stored dataset: what h5py shows, or descr when it means the same bytes; text
+ * left behind by one who changed the type does no harm.  TT_E_UNSUPPORTED with the class that
+ * has no dtype. */
+int tti_h5type_rows(struct tti_h5rows *out, const struct tti_h5stored *stored,
 		    struct tt_error *err);
 
 #endif

@@ -94,20 +94,16 @@ static void mark_chain(struct tti_history *history, size_t at)
 	}
 }
 
-int tti_history_open(struct tti_history *out, struct tti_driver *driver,
-		     const struct tti_versions *versions, const struct tti_ledger *ledger,
-		     const char *version, struct tt_error *err)
+int tti_history_open(struct tti_history *history, struct tt_error *err)
 {
-	*out = (struct tti_history){ .driver = driver,
-				     .versions = versions,
-				     .ledger = ledger,
-				     .version = version };
-	out->in_chain = calloc(versions->count + 1, sizeof(*out->in_chain));
-	if (!out->in_chain || find_namesakes(out) < 0)
+	const struct tti_versions *versions = history->versions;
+
+	history->in_chain = calloc(versions->count + 1, sizeof(*history->in_chain));
+	if (!history->in_chain || find_namesakes(history) < 0)
 		return tti_fail(err, -ENOMEM, "versions: out of memory");
-	if (strcmp(version, TTI_FIRST_VERSION) != 0)
-		mark_chain(out, tti_versions_find(versions, version));
-	return tti_hasher_new(&out->hasher, err);
+	if (strcmp(history->version, TTI_FIRST_VERSION) != 0)
+		mark_chain(history, tti_versions_find(versions, history->version));
+	return tti_hasher_new(&history->hasher, err);
 }
 
 void tti_history_close(struct tti_history *history)
@@ -327,34 +323,36 @@ static int not_the_file(const struct tti_item *item, const struct tti_ledger_row
 			row->version, row->dataset);
 }
 
+/* 1 when the rows have that digest, or the file does not have them any more; 0 if not. */
 static int block_matches(struct tti_history *history, struct tti_item *item,
-			 uint64_t first, uint64_t rows, const struct tti_digest *digest,
-			 bool *out, struct tt_error *err)
+			 struct tti_range rows, const struct tti_digest *digest,
+			 struct tt_error *err)
 {
 	struct tti_digest now;
 	int rc;
 
-	if (first < item->start)
-		return TT_OK; /* the file does not have these rows any more */
-	rc = tti_item_digest(item, history->hasher, first, rows, &now, err);
-	if (rc == TT_OK)
-		*out &= tti_digest_equal(&now, digest);
-	return rc;
+	if (rows.first < item->start)
+		return 1;
+	rc = tti_item_digest(item, history->hasher, rows, &now, err);
+	return rc < 0 ? rc : tti_digest_equal(&now, digest);
 }
 
+/* 1 when the file may be the one the row tells of, 0 if not. */
 static int matches(struct tti_history *history, struct tti_item *item,
-		   const struct tti_ledger_row *row, bool *out, struct tt_error *err)
+		   const struct tti_ledger_row *row, struct tt_error *err)
 {
-	uint64_t end = row->file_row + row->rows, kept = rows_kept(item, row);
-	int rc = TT_OK;
+	uint64_t first = row->file_row, end = first + row->rows;
+	uint64_t kept = rows_kept(item, row);
+	int rc = kept == 0 || item->end >= first + kept;
 
-	*out = kept == 0 || item->end >= row->file_row + kept;
-	if (*out && kept >= row->block_rows)
-		rc = block_matches(history, item, row->file_row, row->block_rows,
-				   &row->first_digest, out, err);
-	if (rc == TT_OK && *out && kept == row->rows)
-		rc = block_matches(history, item, end - row->block_rows, row->block_rows,
-				   &row->last_digest, out, err);
+	if (rc == 1 && kept >= row->block_rows)
+		rc = block_matches(history, item,
+				   (struct tti_range){ first, first + row->block_rows },
+				   &row->first_digest, err);
+	if (rc == 1 && kept == row->rows)
+		rc = block_matches(history, item,
+				   (struct tti_range){ end - row->block_rows, end },
+				   &row->last_digest, err);
 	return rc;
 }
 
@@ -382,9 +380,9 @@ static int is_about(struct tti_history *history, struct tti_item *item, size_t i
 	rc = counts(history, item, index, &yes, err);
 	if (rc < 0 || !yes)
 		return rc;
-	rc = matches(history, item, row, &yes, err);
-	if (rc < 0 || yes)
-		return rc < 0 ? rc : 1;
+	rc = matches(history, item, row, err);
+	if (rc != 0)
+		return rc;
 	return tti_digest_equal(&row->source, &item->source_id)
 		       ? not_the_file(item, row, err)
 		       : 0;
@@ -395,11 +393,9 @@ static int is_about(struct tti_history *history, struct tti_item *item, size_t i
 struct joined {
 	struct tti_history *history;
 	struct tti_item *item;
-	bool any_dataset;
+	const struct tti_visitor *visitor;
 	uint64_t at; /* where the next one begins in item */
 	uint64_t rows;
-	tti_counting_fn *fn;
-	void *ctx;
 };
 
 /* One row of the ledger about a file whose rows may be those from at on. */
@@ -409,17 +405,17 @@ static int try_joined(struct joined *j, size_t index, struct tt_error *err)
 	bool yes = false;
 	int rc;
 
-	if (!may_be(j->item, &row, j->any_dataset) ||
+	if (!may_be(j->item, &row, j->visitor->any_dataset) ||
 	    row.rows > j->item->end - j->at -
 			       tti_min_u64(row.file_row, j->item->end - j->at))
 		return TT_OK;
 	row.file_row += j->at;
-	rc = matches(j->history, j->item, &row, &yes, err);
-	if (rc < 0 || !yes)
+	rc = matches(j->history, j->item, &row, err);
+	if (rc <= 0)
 		return rc;
 	j->rows = tti_max_u64(j->rows, row.file_row + row.rows - j->at);
 	rc = counts(j->history, j->item, index, &yes, err);
-	return rc == TT_OK && yes ? j->fn(j->ctx, &row, err) : rc;
+	return rc == TT_OK && yes ? j->visitor->visit(j->visitor->ctx, &row, err) : rc;
 }
 
 /* They follow each other in the order of their names, the first of which is the item's. */
@@ -452,19 +448,20 @@ static bool is_joined(const struct tti_item *item)
 	return item->in_ring && n > 5 && strcmp(item->file + n - 5, ".npy_") == 0;
 }
 
-int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
-		     tti_counting_fn *fn, void *ctx, struct tt_error *err)
+int tti_history_each(struct tti_history *history, struct tti_item *item,
+		     const struct tti_visitor *visitor, struct tt_error *err)
 {
-	struct joined joined = { history, item, any_dataset, 0, 0, fn, ctx };
+	struct joined joined = { .history = history, .item = item, .visitor = visitor };
 	size_t first, count = tti_ledger_find(history->ledger, item->file, &first);
 	int rc = count || is_joined(item) ? tti_item_open(item, err) : TT_OK;
 
 	for (size_t i = 0; rc == TT_OK && i < count; i++) {
 		size_t index = history->ledger->by_file[first + i];
 
-		rc = is_about(history, item, index, any_dataset, err);
+		rc = is_about(history, item, index, visitor->any_dataset, err);
 		if (rc == 1)
-			rc = fn(ctx, &history->ledger->rows[index], err);
+			rc = visitor->visit(visitor->ctx, &history->ledger->rows[index],
+					    err);
 	}
 	if (rc == TT_OK && is_joined(item))
 		rc = each_joined(&joined, err);

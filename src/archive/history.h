@@ -31,9 +31,8 @@ struct tti_history {
 	char *dataset;
 	uint64_t dataset_rows;
 };
-int tti_history_open(struct tti_history *out, struct tti_driver *driver,
-		     const struct tti_versions *versions, const struct tti_ledger *ledger,
-		     const char *version, struct tt_error *err);
+/* driver, versions, ledger and version are set and all else is zero; they outlive it. */
+int tti_history_open(struct tti_history *history, struct tt_error *err);
 void tti_history_close(struct tti_history *history); /* accepts a zeroed one */
 
 /* true: version is above, or in the chain of prev_version from it. */
@@ -47,10 +46,7 @@ size_t tti_history_newest(const struct tti_versions *versions,
 int tti_history_rows(struct tti_history *history, const char *dataset, uint64_t *out,
 		     struct tt_error *err);
 
-/* Ranges of rows of a file, from 0 of the file, ascending, apart. */
-struct tti_range {
-	uint64_t first, end;
-};
+/* Ranges of rows of a file, ascending, apart. */
 struct tti_ranges {
 	struct tti_range *items;
 	size_t count, room;
@@ -63,12 +59,15 @@ void tti_ranges_fini(struct tti_ranges *ranges);
 int tti_history_missing(struct tti_history *history, struct tti_item *item,
 			bool any_dataset, struct tti_ranges *out, struct tt_error *err);
 
-/* Counting rows of the ledger of an item, for those who want to re-read them: called for each
- * until it returns other than TT_OK. */
-typedef int tti_counting_fn(void *ctx, const struct tti_ledger_row *row,
-			    struct tt_error *err);
-int tti_history_each(struct tti_history *history, struct tti_item *item, bool any_dataset,
-		     tti_counting_fn *fn, void *ctx, struct tt_error *err);
+/* Counting rows of the ledger of an item, for those who want to re-read them: visit is called
+ * for each until it returns other than TT_OK. */
+struct tti_visitor {
+	int (*visit)(void *ctx, const struct tti_ledger_row *row, struct tt_error *err);
+	void *ctx;
+	bool any_dataset;
+};
+int tti_history_each(struct tti_history *history, struct tti_item *item,
+		     const struct tti_visitor *visitor, struct tt_error *err);
 
 /* Rows of a block in the digests of the ledger. */
 uint64_t tti_block_rows(uint64_t rows, uint64_t row_bytes);

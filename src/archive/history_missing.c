@@ -63,8 +63,9 @@ int tti_history_missing(struct tti_history *history, struct tti_item *item,
 			bool any_dataset, struct tti_ranges *out, struct tt_error *err)
 {
 	struct tti_ranges held = { 0 };
+	const struct tti_visitor collecting = { collect, &held, any_dataset };
 	uint64_t at = item->start;
-	int rc = tti_history_each(history, item, any_dataset, collect, &held, err);
+	int rc = tti_history_each(history, item, &collecting, err);
 
 	*out = (struct tti_ranges){ 0 };
 	if (rc == TT_OK && held.count > 1)

@@ -43,11 +43,15 @@ static int open_holds(struct tt_archive *archive, struct tt_error *err)
 	holds = calloc(1, sizeof(*holds));
 	if (!holds)
 		return tti_fail(err, -ENOMEM, "ledger: out of memory");
+	holds->history = (struct tti_history){
+		.driver = archive->driver,
+		.versions = versions,
+		.ledger = &holds->ledger,
+		.version = versions->current ? versions->current : TTI_FIRST_VERSION,
+	};
 	rc = tti_ledger_load(&holds->ledger, archive->driver, err);
 	if (rc == TT_OK)
-		rc = tti_history_open(
-			&holds->history, archive->driver, versions, &holds->ledger,
-			versions->current ? versions->current : TTI_FIRST_VERSION, err);
+		rc = tti_history_open(&holds->history, err);
 	if (rc < 0) {
 		tti_holds_free(holds);
 		return rc;

@@ -138,28 +138,29 @@ int tti_item_unchanged(const struct tti_item *item, struct tt_error *err)
 	return words_unchanged(item, was_cut, err);
 }
 
-static int hash_rows(struct tti_item *item, struct tti_hasher *hasher, uint64_t row,
-		     uint64_t count, void *buffer)
+static int hash_rows(struct tti_item *item, struct tti_hasher *hasher,
+		     struct tti_range rows, void *buffer)
 {
 	uint64_t step = DIGEST_STEP / item->row_bytes + 1;
 	int rc = TT_OK;
 
-	while (rc == TT_OK && count > 0) {
-		uint64_t n = tti_min_u64(count, step);
+	while (rc == TT_OK && rows.first < rows.end) {
+		uint64_t n = tti_min_u64(rows.end - rows.first, step);
 
-		rc = tti_item_read(item, row, n, buffer);
+		rc = tti_item_read(item, rows.first, n, buffer);
 		if (rc == TT_OK)
 			rc = tti_hasher_update(hasher, buffer, n * item->row_bytes);
-		row += n;
-		count -= n;
+		rows.first += n;
 	}
 	return rc;
 }
 
-int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher, uint64_t row,
-		    uint64_t count, struct tti_digest *out, struct tt_error *err)
+int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher,
+		    struct tti_range rows, struct tti_digest *out, struct tt_error *err)
 {
-	uint64_t step = tti_min_u64(count, DIGEST_STEP / item->row_bytes + 1), bytes;
+	uint64_t step =
+		tti_min_u64(rows.end - rows.first, DIGEST_STEP / item->row_bytes + 1);
+	uint64_t bytes;
 	tti_auto_free void *buffer = NULL;
 	int rc;
 
@@ -171,12 +172,12 @@ int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher, uint64_t r
 				item->row_bytes);
 	rc = tti_hasher_begin(hasher);
 	if (rc == TT_OK)
-		rc = hash_rows(item, hasher, row, count, buffer);
+		rc = hash_rows(item, hasher, rows, buffer);
 	if (rc == TT_OK)
 		rc = tti_hasher_end(hasher, 0, NULL, out);
 	if (rc == -ENODATA)
 		return tti_fail(err, TT_E_DAMAGED,
 				"%s: the file ends before row %" PRIu64, item->path,
-				row + count);
+				rows.end);
 	return rc < 0 ? tti_fail_sys(err, rc, item->path, "reading rows") : TT_OK;
 }

@@ -36,7 +36,10 @@ char *tti_path_of_hashes(const char *name);
 char *tti_path_of_data(const char *name); /* /_version_data/NAME */
 
 /* Called for what breaks the layout where reading can go on. */
-typedef void tti_fault_fn(void *ctx, const char *version, const char *what);
+struct tti_faults {
+	void (*tell)(void *ctx, const char *version, const char *what);
+	void *ctx;
+};
 
 struct tti_versions {
 	struct tt_archive_version
@@ -47,10 +50,10 @@ struct tti_versions {
 };
 #define TTI_NO_VERSION SIZE_MAX
 
-/* All versions, committed or not.  path is the archive's, for errors.  fault may be NULL.
+/* All versions, committed or not.  path is the archive's, for errors.  faults may be NULL.
  * TT_E_FORMAT: no archive, or a data_version that is not supported. */
 int tti_versions_read(struct tti_versions *out, hid_t file, const char *path,
-		      tti_fault_fn *fault, void *ctx, struct tt_error *err);
+		      const struct tti_faults *faults, struct tt_error *err);
 void tti_versions_fini(struct tti_versions *versions);
 /* The place of a name (NULL: the current one) or TTI_NO_VERSION. */
 size_t tti_versions_find(const struct tti_versions *versions, const char *name);

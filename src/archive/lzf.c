@@ -96,6 +96,7 @@ static size_t decode(size_t n, size_t guess, size_t *room, void **buf)
 	return 0;
 }
 
+/* params: H5Z_func_t is HDF5's. */
 static size_t run_filter(unsigned flags, size_t value_count, const unsigned values[],
 			 size_t n, size_t *room, void **buf)
 {

@@ -316,16 +316,18 @@ int tti_plan_make(struct tti_plan *out, const struct tti_plan_input *input,
 		  struct tt_error *err)
 {
 	TTI_H5_QUIET;
-	struct tti_history history = { 0 };
+	struct tti_history history = { .driver = input->driver,
+				       .versions = input->versions,
+				       .ledger = input->ledger };
 	int rc;
 
 	*out = (struct tti_plan){ 0 };
 	rc = name_version(out, input, err);
 	if (rc == TT_OK)
 		rc = choose_parent(out, input, err);
+	history.version = out->parent;
 	if (rc == TT_OK)
-		rc = tti_history_open(&history, input->driver, input->versions,
-				      input->ledger, out->parent, err);
+		rc = tti_history_open(&history, err);
 	if (rc == TT_OK)
 		rc = plan_rows(out, &history, input, err);
 	tti_history_close(&history);

@@ -37,6 +37,7 @@ static int read_versions(struct tt_archive *a, struct tt_error *err)
 	const char *before = tti_driver_notes(a->driver);
 	size_t len = 0;
 	struct notes notes = { .f = open_memstream(&a->notes, &len) };
+	const struct tti_faults faults = { note_fault, &notes };
 	int rc;
 
 	if (!notes.f)
@@ -46,7 +47,7 @@ static int read_versions(struct tt_archive *a, struct tt_error *err)
 		notes.count++;
 	}
 	rc = tti_versions_read(&a->versions, tti_driver_file(a->driver),
-			       tti_driver_path(a->driver), note_fault, &notes, err);
+			       tti_driver_path(a->driver), &faults, err);
 	if (notes.count > 8)
 		fprintf(notes.f, "; and %u more (verify names them)", notes.count - 8);
 	if (fclose(notes.f) != 0 && rc == TT_OK)

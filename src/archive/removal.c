@@ -90,6 +90,7 @@ static int is_safe(const struct removing *r, struct tti_item *item, bool *out,
 			       .history = r->history,
 			       .item = item,
 			       .is_equal = true };
+	const struct tti_visitor comparing = { compare, &c, true };
 	struct tti_ranges missing = { 0 };
 	int rc = tti_history_missing(r->history, item, true, &missing, err);
 
@@ -97,7 +98,7 @@ static int is_safe(const struct removing *r, struct tti_item *item, bool *out,
 	tti_ranges_fini(&missing);
 	if (rc < 0 || !*out)
 		return rc;
-	rc = tti_history_each(r->history, item, true, compare, &c, err);
+	rc = tti_history_each(r->history, item, &comparing, err);
 	*out = rc == TT_OK && c.is_equal;
 	if (rc == TT_OK && !c.is_equal)
 		warn(r->job, item->path,
@@ -210,13 +211,14 @@ int tti_remove_archived(const char *path, const struct tt_archive_job *job,
 	rc = tt_archive_open(&archive, path, &opts, err);
 	if (rc < 0)
 		return rc;
+	history.driver = archive->driver;
+	history.versions = &archive->versions;
+	history.ledger = &ledger;
+	history.version =
+		archive->versions.current ? archive->versions.current : TTI_FIRST_VERSION;
 	rc = tti_ledger_load(&ledger, archive->driver, err);
 	if (rc == TT_OK)
-		rc = tti_history_open(
-			&history, archive->driver, &archive->versions, &ledger,
-			archive->versions.current ? archive->versions.current
-						  : TTI_FIRST_VERSION,
-			err);
+		rc = tti_history_open(&history, err);
 	if (rc == TT_OK)
 		rc = remove_all(&(struct removing){ .archive = archive,
 						    .history = &history,

@@ -271,48 +271,47 @@ static int make_room(struct tti_slots *slots, uint64_t slot, struct tt_error *er
 }
 
 static int write_chunk(struct tti_slots *slots, uint64_t slot,
-		       const struct tti_cell *cell, unsigned *pending,
-		       struct tt_error *err)
+		       const struct tti_applicant *applicant, struct tt_error *err)
 {
+	const struct tti_encoded *stored = &applicant->cell->stored;
 	hsize_t offset[TT_MAX_RANK] = { slot * slots->raw.chunk[0] };
 	struct tti_driver_chunk chunk = {
 		.dataset = slots->raw.id,
 		.offset = offset,
-		.filter_mask = cell->stored.mask,
-		.bytes = cell->stored.bytes,
-		.n = cell->stored.n,
+		.filter_mask = stored->mask,
+		.bytes = stored->bytes,
+		.n = stored->n,
 		.done = written,
-		.ctx = pending,
+		.ctx = applicant->pending,
 	};
 	int rc;
 
-	(*pending)++; /* the callback may run before the call returns */
+	(*applicant->pending)++; /* the callback may run before the call returns */
 	rc = tti_driver_put_chunk(slots->driver, &chunk, NULL, err);
 	if (rc < 0)
-		(*pending)--;
+		(*applicant->pending)--;
 	return rc;
 }
 
-int tti_slots_put(struct tti_slots *slots, const struct tti_cell *cell, uint64_t rows,
-		  unsigned *pending, uint64_t *slot_out, bool *is_new_out,
-		  struct tt_error *err)
+int tti_slots_put(struct tti_slots *slots, const struct tti_applicant *chunk,
+		  uint64_t *slot_out, struct tt_error *err)
 {
 	TTI_H5_QUIET;
+	const struct tti_digest *digest = &chunk->cell->digest;
 	uint64_t slot = slots->stored + slots->added_count;
 	int rc;
 
-	*is_new_out = !tti_dedup_find(&slots->known, &cell->digest, slot_out);
-	if (!*is_new_out)
-		return TT_OK;
+	if (tti_dedup_find(&slots->known, digest, slot_out))
+		return 0;
 	rc = make_room(slots, slot, err);
 	if (rc == TT_OK)
-		rc = write_chunk(slots, slot, cell, pending, err);
+		rc = write_chunk(slots, slot, chunk, err);
 	if (rc < 0)
 		return rc;
 	*slot_out = slot;
-	return remember(slots, &cell->digest, slot, rows) < 0
+	return remember(slots, digest, slot, chunk->rows) < 0
 		       ? tti_fail(err, -ENOMEM, "%s: out of memory", slots->where)
-		       : TT_OK;
+		       : 1;
 }
 
 int tti_slots_read(struct tti_slots *slots, uint64_t slot, uint64_t rows, void *out,

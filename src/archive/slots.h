@@ -57,11 +57,15 @@ void tti_slots_close(struct tti_slots *slots); /* accepts a zeroed one */
 /* For workers. */
 bool tti_slots_know(struct tti_slots *slots, const struct tti_digest *digest);
 
-/* The slot of a chunk: a known one, or a new one to which its bytes go.  *pending is raised
- * when they are being written.  *is_new_out tells which. */
-int tti_slots_put(struct tti_slots *slots, const struct tti_cell *cell, uint64_t rows,
-		  unsigned *pending, uint64_t *slot_out, bool *is_new_out,
-		  struct tt_error *err);
+/* A chunk that wants a slot. */
+struct tti_applicant {
+	const struct tti_cell *cell;
+	uint64_t rows;
+	unsigned *pending; /* raised while its bytes are being written */
+};
+/* The slot of a chunk: 0 a known one, 1 a new one to which its bytes go. */
+int tti_slots_put(struct tti_slots *slots, const struct tti_applicant *chunk,
+		  uint64_t *slot_out, struct tt_error *err);
 
 /* Rows of a slot, decoded: rows of raw_data from the slot's beginning, at out. */
 int tti_slots_read(struct tti_slots *slots, uint64_t slot, uint64_t rows, void *out,

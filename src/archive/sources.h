@@ -69,8 +69,13 @@ int tti_item_read(struct tti_item *item, uint64_t row, uint64_t count, void *out
 /* TT_E_CHANGED with what differs from what tti_sources_find() saw. */
 int tti_item_unchanged(const struct tti_item *item, struct tt_error *err);
 
-/* SHA-256 of count rows from row on. */
-int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher, uint64_t row,
-		    uint64_t count, struct tti_digest *out, struct tt_error *err);
+/* Rows [first, end) of a file, numbered from 0 of the file. */
+struct tti_range {
+	uint64_t first, end;
+};
+
+/* SHA-256 of rows. */
+int tti_item_digest(struct tti_item *item, struct tti_hasher *hasher,
+		    struct tti_range rows, struct tti_digest *out, struct tt_error *err);
 
 #endif

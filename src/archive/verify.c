@@ -230,8 +230,9 @@ static int check_datasets(struct tti_verify *v)
 static int check_all(struct tti_verify *v)
 {
 	struct tti_place nowhere = TTI_NOWHERE;
+	const struct tti_faults faults = { tell_version, v };
 	int rc = tti_versions_read(&v->versions, tti_driver_file(v->driver), v->path,
-				   tell_version, v, v->err);
+				   &faults, v->err);
 
 	if (rc < 0)
 		return absorb(v, &nowhere, rc);

@@ -285,11 +285,14 @@ static void check_table(struct tti_subject *s)
  * whose padding may differ: of such types a wrong digest need not mean wrong rows. */
 static bool has_padding(struct tti_subject *s)
 {
+	const struct tti_h5stored stored = { .type = s->raw.type,
+					     .rank = s->raw.rank,
+					     .shape = s->raw.chunk,
+					     .where = s->where };
 	struct tti_h5rows rows;
 	bool padded;
 
-	if (tti_h5type_rows(&rows, s->raw.type, s->raw.rank, s->raw.chunk, NULL, s->where,
-			    NULL) < 0)
+	if (tti_h5type_rows(&rows, &stored, NULL) < 0)
 		return false;
 	padded = rows.dtype && tt_dtype_has_padding(rows.dtype);
 	tti_h5rows_fini(&rows);

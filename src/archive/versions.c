@@ -19,9 +19,8 @@
 struct reading {
 	struct tti_versions *out;
 	size_t room;
-	hid_t group; /* versions */
-	tti_fault_fn *fault;
-	void *ctx;
+	hid_t group;			 /* versions */
+	const struct tti_faults *faults; /* or NULL */
 	struct tt_error *err;
 	const char *path;
 	int rc;
@@ -33,12 +32,12 @@ static void TTI_PRINTF(3, 4)
 	char text[512];
 	va_list ap;
 
-	if (!r->fault)
+	if (!r->faults)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	r->fault(r->ctx, version, text);
+	r->faults->tell(r->faults->ctx, version, text);
 }
 
 static int no_memory(struct reading *r)
@@ -364,13 +363,12 @@ static int read_all(struct reading *r, hid_t file)
 }
 
 int tti_versions_read(struct tti_versions *out, hid_t file, const char *path,
-		      tti_fault_fn *fault, void *ctx, struct tt_error *err)
+		      const struct tti_faults *faults, struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	struct reading r = {
 		.out = out,
-		.fault = fault,
-		.ctx = ctx,
+		.faults = faults,
 		.err = err,
 		.path = path,
 		.group = -1,

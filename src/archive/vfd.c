@@ -109,6 +109,7 @@ static void note_place(struct tti_driver *driver, haddr_t address, size_t n)
 	driver->seen_bytes = n;
 }
 
+/* params: the members of H5FD_class_t are HDF5's. */
 static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address,
 		       size_t n, void *bytes)
 {
@@ -131,6 +132,7 @@ static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addres
 	return 0;
 }
 
+/* params: as vfd_read(). */
 static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t address,
 			size_t n, const void *bytes)
 {

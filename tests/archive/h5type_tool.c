@@ -81,7 +81,12 @@ static void show_one(hid_t dataset)
 
 	for (int i = 0; i < rank; i++)
 		shape[i] = dims[i];
-	if (tti_h5type_rows(&rows, type, rank, shape, NULL, "dataset", &err) < 0) {
+	if (tti_h5type_rows(&rows,
+			    &(struct tti_h5stored){ .type = type,
+						    .rank = (uint32_t)rank,
+						    .shape = shape,
+						    .where = "dataset" },
+			    &err) < 0) {
 		printf("error %d %s\n", err.code, err.text);
 		return;
 	}
