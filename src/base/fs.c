@@ -218,30 +218,30 @@ int tti_fsync_parent(const char *path)
 	return dir < 0 ? dir : tti_fsync_dir(dir);
 }
 
-int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
-	       mode_t mode, bool replace, struct tt_error *err)
+int tti_fs_put(int dirfd, const struct tti_put_file *file, struct tt_error *err)
 {
+	const char *tmp = file->tmp, *name = file->name;
 	tti_auto_fd fd =
-		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file->mode);
 	int rc;
 
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, tmp, NULL);
-	rc = tti_check_file_size(0, n);
+	rc = tti_check_file_size(0, file->n);
 	if (rc == TT_OK)
-		rc = tti_write_all(fd, bytes, n);
+		rc = tti_write_all(fd, file->bytes, file->n);
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = -errno;
-	if (rc == TT_OK && replace && renameat(dirfd, tmp, dirfd, name) < 0)
+	if (rc == TT_OK && file->replace && renameat(dirfd, tmp, dirfd, name) < 0)
 		rc = -errno;
-	if (rc == TT_OK && !replace && linkat(dirfd, tmp, dirfd, name, 0) < 0)
+	if (rc == TT_OK && !file->replace && linkat(dirfd, tmp, dirfd, name, 0) < 0)
 		rc = -errno;
 	if (rc < 0) {
-		tti_fail_space(err, rc, name, dirfd, n);
+		tti_fail_space(err, rc, name, dirfd, file->n);
 		goto undo;
 	}
 	/* from here the file is visible; only its durability can still fail */
-	if (!replace)
+	if (!file->replace)
 		unlinkat(dirfd, tmp, 0);
 	rc = tti_fsync_dir(dirfd);
 	return rc < 0 ? tti_fail_sys(err, rc, name, "fsync of its directory") : TT_OK;

@@ -52,10 +52,17 @@ int tti_fsync_parent(const char *path); /* the directory that holds path */
 /* Open the directory that holds path; *name_out points into path. */
 int tti_open_parent(const char *path, const char **name_out, struct tt_error *err);
 
-/* Create name from bytes so that it is seen whole or not at all: temporary file, fsync,
- * rename (or link when !replace: -EEXIST if it is there), fsync of the directory. */
-int tti_fs_put(int dirfd, const char *tmp, const char *name, const void *bytes, size_t n,
-	       mode_t mode, bool replace, struct tt_error *err);
+/* A file that is to be. */
+struct tti_put_file {
+	const char *tmp, *name;
+	const void *bytes;
+	size_t n;
+	mode_t mode;
+	bool replace;
+};
+/* Create it in dirfd so that it is seen whole or not at all: temporary file, fsync, rename (or
+ * link when !replace: -EEXIST if it is there), fsync of the directory. */
+int tti_fs_put(int dirfd, const struct tti_put_file *file, struct tt_error *err);
 
 /* Rename, never over what is there: -EEXIST.  Where the file system cannot promise it in one
  * step, the name is looked at before. */

@@ -57,7 +57,13 @@ static int make(struct tt_file *file, struct tt_error *err)
 		return -errno;
 	if (unlinkat(dir, tmp, 0) < 0 && errno != ENOENT)
 		return -errno;
-	rc = tti_fs_put(dir, tmp, name, zero, sizeof(zero), 0644, false, err);
+	rc = tti_fs_put(dir,
+			&(struct tti_put_file){ .tmp = tmp,
+						.name = name,
+						.bytes = zero,
+						.n = sizeof(zero),
+						.mode = 0644 },
+			err);
 	TTI_FAILPOINT("file.mark.made");
 	return rc;
 }

@@ -118,8 +118,13 @@ static int make_settings(struct creation *creation, uint64_t name, struct tt_err
 	settings->ring_id[0] |= 1; /* all zero means a foreign ring */
 	tti_settings_format(bytes, settings);
 	memcpy(bytes + TTI_ENTRIES_OFF, &entry, sizeof(entry));
-	rc = tti_fs_put(creation->site.dirfd, TTI_RING_SETTINGS_TMP, TTI_SETTINGS_NAME,
-			bytes, TTI_SETTINGS_MIN_BYTES, 0644, false, err);
+	rc = tti_fs_put(creation->site.dirfd,
+			&(struct tti_put_file){ .tmp = TTI_RING_SETTINGS_TMP,
+						.name = TTI_SETTINGS_NAME,
+						.bytes = bytes,
+						.n = TTI_SETTINGS_MIN_BYTES,
+						.mode = 0644 },
+			err);
 	return rc < 0 ? tti_fail_in(err, rc, "%s", creation->site.path) : TT_OK;
 }
 

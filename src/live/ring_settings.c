@@ -117,8 +117,13 @@ static int link_new(struct tti_ring *ring, const struct tti_settings *settings,
 		return tti_fail_sys(err, -errno, ring->path,
 				    "remove " TTI_RING_SETTINGS_TMP);
 	TTI_FAILPOINT("ring.settings.before_link");
-	rc = tti_fs_put(ring->dirfd, tmp, TTI_SETTINGS_NAME, bytes,
-			TTI_SETTINGS_MIN_BYTES, 0644, false, err);
+	rc = tti_fs_put(ring->dirfd,
+			&(struct tti_put_file){ .tmp = tmp,
+						.name = TTI_SETTINGS_NAME,
+						.bytes = bytes,
+						.n = TTI_SETTINGS_MIN_BYTES,
+						.mode = 0644 },
+			err);
 	TTI_FAILPOINT("ring.settings.linked");
 	return rc < 0 ? tti_fail_in(err, rc, "%s", ring->path) : TT_OK;
 }

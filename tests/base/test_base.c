@@ -116,16 +116,20 @@ static void drop_dir(void)
 
 START_TEST(put_is_whole_or_not_there)
 {
+	struct tti_put_file file = {
+		.tmp = ".t", .name = "f", .bytes = "hello", .n = 5, .mode = 0644
+	};
 	struct tt_error err;
 	tti_auto_fd dir = open(".", O_RDONLY | O_DIRECTORY);
 	tti_auto_fd fd = -1;
 	char back[8] = "";
 
-	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "hello", 5, 0644, false, &err),
-			 TT_OK);
-	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "HELLO", 5, 0644, false, &err),
-			 -EEXIST);
-	ck_assert_int_eq(tti_fs_put(dir, ".t", "f", "again", 5, 0644, true, &err), TT_OK);
+	ck_assert_int_eq(tti_fs_put(dir, &file, &err), TT_OK);
+	file.bytes = "HELLO";
+	ck_assert_int_eq(tti_fs_put(dir, &file, &err), -EEXIST);
+	file.bytes = "again";
+	file.replace = true;
+	ck_assert_int_eq(tti_fs_put(dir, &file, &err), TT_OK);
 	ck_assert_int_ne(access(".t", F_OK), 0);
 	fd = tti_open_regular(AT_FDCWD, "f", O_RDONLY, "f", &err);
 	ck_assert_int_ge(fd, 0);
