@@ -123,7 +123,7 @@ int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *
 {
 	struct tti_npy_text text;
 	struct tti_npy npy = { 0 };
-	const char *dict;
+	struct tti_npy_dict dict = { .path = path };
 	uint32_t largest;
 	int rc = tti_npy_header_length(bytes, n, &npy.data_off, path, err);
 
@@ -133,12 +133,13 @@ int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *
 		return tti_fail(err, TT_E_DAMAGED, "%s: cut short inside the .npy header",
 				path);
 	npy.major = ((const uint8_t *)bytes)[6];
-	dict = (const char *)bytes + prefix_bytes(npy.major);
-	if (npy.major == 3 && !utf8_max(dict, n - prefix_bytes(3), &largest))
+	dict.text = (const char *)bytes + prefix_bytes(npy.major);
+	dict.len = n - prefix_bytes(npy.major);
+	dict.python2 = npy.major < 3;
+	if (npy.major == 3 && !utf8_max(dict.text, dict.len, &largest))
 		return tti_fail(err, TT_E_DAMAGED, "%s: bad .npy header: not UTF-8",
 				path);
-	rc = tti_npy_text_parse(&text, dict, n - prefix_bytes(npy.major), npy.major < 3,
-				path, err);
+	rc = tti_npy_text_parse(&text, &dict, err);
 	if (rc < 0)
 		return rc;
 	npy.fortran_order = text.fortran_order;

@@ -337,10 +337,11 @@ static int take_items(struct scan *s, struct tti_npy_text *out)
 	return TT_OK;
 }
 
-int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len,
-		       bool python2, const char *path, struct tt_error *err)
+int tti_npy_text_parse(struct tti_npy_text *out, const struct tti_npy_dict *dict,
+		       struct tt_error *err)
 {
-	struct scan s = { text, text, text + len, python2, path, err };
+	struct scan s = { dict->text,	 dict->text, dict->text + dict->len,
+			  dict->python2, dict->path, err };
 	int rc;
 
 	memset(out, 0, sizeof(*out));

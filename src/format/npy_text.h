@@ -20,9 +20,15 @@ struct tti_npy_text {
 	uint32_t extent_width;
 };
 
-/* text[0..len) is what lies between the length word and the data; python2 allows 3L.
- * TT_E_DAMAGED with the reason and the byte. */
-int tti_npy_text_parse(struct tti_npy_text *out, const char *text, size_t len,
-		       bool python2, const char *path, struct tt_error *err);
+/* What lies between the length word and the data. */
+struct tti_npy_dict {
+	const char *text;
+	size_t len;
+	bool python2; /* 3L is an extent as well */
+	const char *path;
+};
+/* TT_E_DAMAGED with the reason and the byte. */
+int tti_npy_text_parse(struct tti_npy_text *out, const struct tti_npy_dict *dict,
+		       struct tt_error *err);
 
 #endif
