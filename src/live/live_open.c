@@ -21,15 +21,15 @@
 
 #define PAGE 4096 /* the least that a write to the page cache changes as one */
 
-static int read_part(int fd, void *buf, size_t n, uint64_t offset, const char *path,
+static int read_part(const struct tti_live *live, void *buf, size_t n, uint64_t offset,
 		     struct tt_error *err)
 {
-	int rc = tti_pread_all(fd, buf, n, offset);
+	int rc = tti_pread_all(live->fd, buf, n, offset);
 
 	if (rc == -ENODATA)
 		return tti_fail(err, TT_E_DAMAGED, "%s: became shorter while it was read",
-				path);
-	return rc < 0 ? tti_fail_sys(err, rc, path, "read") : TT_OK;
+				live->path);
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "read") : TT_OK;
 }
 
 static int stat_bytes(struct tti_live *live, struct tt_error *err)
@@ -50,7 +50,7 @@ static int read_header(const struct tti_live *live, void **out, size_t *len_out,
 	size_t n = tti_min_u64(sizeof(prefix), live->file_bytes);
 	tti_auto_free void *bytes = NULL;
 	uint64_t length;
-	int rc = read_part(live->fd, prefix, n, 0, live->path, err);
+	int rc = read_part(live, prefix, n, 0, err);
 
 	if (rc == TT_OK)
 		rc = tti_npy_header_length(prefix, n, &length, live->path, err);
@@ -66,7 +66,7 @@ static int read_header(const struct tti_live *live, void **out, size_t *len_out,
 	bytes = malloc(length);
 	if (!bytes)
 		return tti_fail_sys(err, -ENOMEM, live->path, NULL);
-	rc = read_part(live->fd, bytes, length, 0, live->path, err);
+	rc = read_part(live, bytes, length, 0, err);
 	if (rc < 0)
 		return rc;
 	*len_out = length;
@@ -81,10 +81,10 @@ static int read_last(const struct tti_live *live, uint8_t last[TTI_TAIL_MAX_BYTE
 {
 	uint8_t again[TTI_TAIL_MAX_BYTES];
 	uint64_t from = live->file_bytes - n;
-	int rc = read_part(live->fd, last, n, from, live->path, err);
+	int rc = read_part(live, last, n, from, err);
 
 	for (int i = 0; rc == TT_OK && i < 1000; i++) {
-		rc = read_part(live->fd, again, n, from, live->path, err);
+		rc = read_part(live, again, n, from, err);
 		if (rc < 0 || memcmp(last, again, n) == 0)
 			return rc;
 		memcpy(last, again, n);

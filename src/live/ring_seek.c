@@ -164,10 +164,14 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 
-/* Where the last count rows begin: index of the file in items and row in it. */
+struct place {
+	size_t idx; /* of the file in the list of items */
+	uint64_t row;
+};
+
+/* Where the last count rows begin. */
 static int find_tail(struct tt_ring_reader *reader, const struct tti_items *items,
-		     uint64_t count, size_t *idx_out, uint64_t *row_out,
-		     struct tt_error *err)
+		     uint64_t count, struct place *out, struct tt_error *err)
 {
 	for (size_t i = items->count; i > 0; i--) {
 		uint64_t start, end, here;
@@ -176,8 +180,7 @@ static int find_tail(struct tt_ring_reader *reader, const struct tti_items *item
 		if (rc < 0)
 			return rc;
 		here = tti_min_u64(end - start, count);
-		*idx_out = i - 1;
-		*row_out = end - here;
+		*out = (struct place){ i - 1, end - here };
 		count -= here;
 		if (count == 0 && end > 0)
 			return TT_OK;
@@ -190,8 +193,8 @@ static int try_seek_tail(struct tt_ring_reader *reader, uint64_t count,
 			 struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
-	size_t idx = 0;
-	uint64_t row = 0;
+	struct place place = { 0 };
+	const struct tti_ring_item *item;
 	struct tti_ring_open *file;
 	int rc;
 
@@ -200,22 +203,22 @@ static int try_seek_tail(struct tt_ring_reader *reader, uint64_t count,
 	if (rc == TT_OK && items.count == 0)
 		return tt_ring_seek_first(reader, err);
 	if (rc == TT_OK)
-		rc = find_tail(reader, &items, count, &idx, &row, err);
+		rc = find_tail(reader, &items, count, &place, err);
 	if (rc < 0)
 		return rc;
-	rc = tti_reader_open_file(reader, items.at[idx].name, items.at[idx].merged, &file,
-				  err);
-	if (rc == -ENOENT && was_there(reader, &items.at[idx]))
+	item = &items.at[place.idx];
+	rc = tti_reader_open_file(reader, item->name, item->merged, &file, err);
+	if (rc == -ENOENT && was_there(reader, item))
 		return -EAGAIN;
-	if (tti_ring_is_damage(rc) || (rc == -ENOENT && idx + 1 == items.count)) {
+	if (tti_ring_is_damage(rc) || (rc == -ENOENT && place.idx + 1 == items.count)) {
 		/* nothing but a file that is being made, or a damaged one: stand before it */
-		stand_before(reader,
-			     (struct tt_pos){ idx ? items.at[idx - 1].name : 0, 0 });
+		stand_before(reader, (struct tt_pos){ place.idx ? item[-1].name : 0, 0 });
 		return TT_OK;
 	}
 	if (rc < 0)
 		return rc;
-	tti_reader_stand(reader, file, tti_min_u64(row, tti_reader_end(reader, file)));
+	tti_reader_stand(reader, file,
+			 tti_min_u64(place.row, tti_reader_end(reader, file)));
 	return TT_OK;
 }
 
@@ -236,14 +239,16 @@ int tt_ring_seek_last(struct tt_ring_reader *reader, struct tt_error *err)
 /* ---- Looking at the ends ---- */
 
 struct looks {
+	struct tt_ring_reader *reader;
 	struct tt_view *at; /* malloc'ed */
 	size_t count;
 };
 
 /* Rows [from, to) of a file, its mapping kept until the next look. */
-static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
-		uint64_t from, uint64_t to, struct looks *looks, struct tt_error *err)
+static int look(struct looks *looks, const struct tti_ring_item *item, uint64_t from,
+		uint64_t to, struct tt_error *err)
 {
+	struct tt_ring_reader *reader = looks->reader;
 	struct tti_ring_open *file;
 	int rc;
 
@@ -261,9 +266,9 @@ static int look(struct tt_ring_reader *reader, const struct tti_ring_item *item,
 	return rc;
 }
 
-static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
-		      struct looks *looks, struct tt_error *err)
+static int start_look(struct looks *looks, struct tti_items *items, struct tt_error *err)
 {
+	struct tt_ring_reader *reader = looks->reader;
 	int rc;
 
 	for (struct tti_ring_open *file = reader->open; file; file = file->next)
@@ -277,36 +282,36 @@ static int start_look(struct tt_ring_reader *reader, struct tti_items *items,
 	return looks->at ? TT_OK : tti_fail_sys(err, -ENOMEM, reader->ring.path, NULL);
 }
 
-static int try_tail(struct tt_ring_reader *reader, uint64_t count, struct looks *looks,
-		    struct tt_error *err)
+static int try_tail(struct looks *looks, uint64_t count, struct tt_error *err)
 {
+	struct tt_ring_reader *reader = looks->reader;
 	tti_auto_items items = { 0 };
-	size_t idx = 0;
-	uint64_t row = 0, left = count;
-	int rc = start_look(reader, &items, looks, err);
+	struct place place = { 0 };
+	uint64_t left = count;
+	int rc = start_look(looks, &items, err);
 
 	if (rc == TT_OK && items.count > 0)
-		rc = find_tail(reader, &items, count, &idx, &row, err);
-	for (size_t i = idx; rc == TT_OK && left > 0 && i < items.count; i++) {
+		rc = find_tail(reader, &items, count, &place, err);
+	for (size_t i = place.idx; rc == TT_OK && left > 0 && i < items.count; i++) {
 		uint64_t start, end, from;
 
 		rc = count_rows(reader, &items.at[i], &start, &end, err);
-		from = i == idx ? row : start;
+		from = i == place.idx ? place.row : start;
 		end = tti_min_u64(end,
 				  from + left); /* rows that came since are left out */
 		if (rc == TT_OK && end > from) {
 			left -= end - from;
-			rc = look(reader, &items.at[i], from, end, looks, err);
+			rc = look(looks, &items.at[i], from, end, err);
 		}
 	}
 	return rc;
 }
 
-static int try_head(struct tt_ring_reader *reader, uint64_t count, struct looks *looks,
-		    struct tt_error *err)
+static int try_head(struct looks *looks, uint64_t count, struct tt_error *err)
 {
+	struct tt_ring_reader *reader = looks->reader;
 	tti_auto_items items = { 0 };
-	int rc = start_look(reader, &items, looks, err);
+	int rc = start_look(looks, &items, err);
 
 	for (size_t i = 0; rc == TT_OK && count > 0 && i < items.count; i++) {
 		uint64_t start, end;
@@ -315,34 +320,32 @@ static int try_head(struct tt_ring_reader *reader, uint64_t count, struct looks 
 		end = tti_min_u64(end, start + tti_min_u64(count, UINT64_MAX - start));
 		if (rc == TT_OK) {
 			count -= end - start;
-			rc = look(reader, &items.at[i], start, end, looks, err);
+			rc = look(looks, &items.at[i], start, end, err);
 		}
 	}
 	return rc;
 }
 
 /* Again with a new list while files go away under it. */
-static int look_at(struct tt_ring_reader *reader, uint64_t count, bool tail,
-		   struct looks *looks, struct tt_error *err)
+static int look_at(struct looks *looks, uint64_t count, bool tail, struct tt_error *err)
 {
 	int rc = -EAGAIN;
 
 	for (unsigned i = 0; i < LIST_TRIES && rc == -EAGAIN; i++) {
 		free(looks->at);
-		*looks = (struct looks){ NULL, 0 };
-		rc = tail ? try_tail(reader, count, looks, err)
-			  : try_head(reader, count, looks, err);
+		*looks = (struct looks){ .reader = looks->reader };
+		rc = tail ? try_tail(looks, count, err) : try_head(looks, count, err);
 	}
 	if (rc < 0)
 		free(looks->at);
-	return rc == -EAGAIN ? refuse_chase(reader, err) : rc;
+	return rc == -EAGAIN ? refuse_chase(looks->reader, err) : rc;
 }
 
 int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
 		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
 {
-	struct looks looks = { NULL, 0 };
-	int rc = look_at(reader, count, true, &looks, err);
+	struct looks looks = { .reader = reader };
+	int rc = look_at(&looks, count, true, err);
 
 	if (rc < 0)
 		return rc;
@@ -354,8 +357,8 @@ int tt_ring_tail(struct tt_ring_reader *reader, uint64_t count,
 int tt_ring_head(struct tt_ring_reader *reader, uint64_t count,
 		 struct tt_view **views_out, size_t *n_out, struct tt_error *err)
 {
-	struct looks looks = { NULL, 0 };
-	int rc = look_at(reader, count, false, &looks, err);
+	struct looks looks = { .reader = reader };
+	int rc = look_at(&looks, count, false, err);
 
 	if (rc < 0)
 		return rc;
