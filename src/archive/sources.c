@@ -163,7 +163,7 @@ static int single_id(struct tti_item *item, const char *real, struct tt_error *e
 
 	if (rc < 0)
 		return rc;
-	return tti_digest_chunk(hasher, real, strlen(real), 0, NULL, &item->source_id);
+	return tti_digest_bytes(hasher, real, strlen(real), &item->source_id);
 }
 
 static int add_file(struct finder *finder, struct tt_error *err)

@@ -130,14 +130,14 @@ int tti_hasher_end(struct tti_hasher *hasher, unsigned rank, const uint64_t *sha
 	return EVP_DigestFinal_ex(hasher->state, out->b, NULL) == 1 ? TT_OK : -EIO;
 }
 
-int tti_digest_chunk(struct tti_hasher *hasher, const void *bytes, size_t n,
-		     unsigned rank, const uint64_t *shape, struct tti_digest *out)
+int tti_digest_bytes(struct tti_hasher *hasher, const void *bytes, size_t n,
+		     struct tti_digest *out)
 {
 	int rc = tti_hasher_begin(hasher);
 
 	if (rc == TT_OK)
 		rc = tti_hasher_update(hasher, bytes, n);
-	return rc < 0 ? rc : tti_hasher_end(hasher, rank, shape, out);
+	return rc < 0 ? rc : tti_hasher_end(hasher, 0, NULL, out);
 }
 
 /* One axis of the box; the innermost trimmed piece is hashed in one go. */

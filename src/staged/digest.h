@@ -36,9 +36,9 @@ int tti_hasher_vlen_element(struct tti_hasher *hasher, const char *text, size_t 
 int tti_hasher_end(struct tti_hasher *hasher, unsigned rank, const uint64_t *shape,
 		   struct tti_digest *out);
 
-/* The chunk lies in one piece. */
-int tti_digest_chunk(struct tti_hasher *hasher, const void *bytes, size_t n,
-		     unsigned rank, const uint64_t *shape, struct tti_digest *out);
+/* The SHA-256 of bytes. */
+int tti_digest_bytes(struct tti_hasher *hasher, const void *bytes, size_t n,
+		     struct tti_digest *out);
 
 /* The trimmed box of a chunk that lies full size in memory: extent[] of chunk[] elements
  * of element_bytes each. */
