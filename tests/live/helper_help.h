@@ -48,15 +48,4 @@ static inline bool has_next(const struct tt_ring_writer *writer)
 	return atomic_load(&writer->next_state) == TTI_NEXT_READY;
 }
 
-static inline struct tti_counters_seen counters(const char *dir)
-{
-	struct tti_counters_seen seen;
-	struct tti_ring ring;
-
-	OK(tti_ring_open(&ring, dir, false, &err));
-	tti_counters_read(&ring, &seen);
-	tti_ring_close(&ring);
-	return seen;
-}
-
 #endif

@@ -1,6 +1,7 @@
 # tests of live
 LIVE_TESTS = \
 	tests/live/prop_ring \
+	tests/live/test_counters \
 	tests/live/test_file \
 	tests/live/test_file_bad \
 	tests/live/test_file_mark \
@@ -23,8 +24,12 @@ LIVE_TESTS = \
 	tests/live/test_ring \
 	tests/live/test_ring_damage \
 	tests/live/test_ring_faults \
+	tests/live/test_ring_foreign \
+	tests/live/test_ring_limit \
 	tests/live/test_ring_mend \
+	tests/live/test_ring_merge \
 	tests/live/test_ring_prune \
+	tests/live/test_ring_seal \
 	tests/live/test_ring_surroundings \
 	tests/live/test_ring_time \
 	tests/live/test_ring_upkeep \
@@ -35,7 +40,8 @@ LIVE_TESTS += tests/live/kill_storm
 check_PROGRAMS += $(LIVE_TESTS)
 TESTS += $(LIVE_TESTS)
 EXTRA_DIST += tests/live/age_mark.h tests/live/helper_help.h tests/live/reboot_help.h \
-	tests/live/recover_help.h tests/live/recover_ring_help.h tests/live/ring_help.h
+	tests/live/recover_help.h tests/live/recover_ring_help.h tests/live/ring_help.h \
+	tests/live/status_help.h tests/live/upkeep_help.h
 
 # what makes marks look old, for scripts
 check_PROGRAMS += tests/live/age_mark

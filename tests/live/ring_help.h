@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "live/ring.h"
+#include "live/ring_counters.h"
 #include "ticktail/ring.h"
 
 struct row {
@@ -155,6 +156,17 @@ static inline struct tt_ring_info ring_info(const char *dir)
 
 	OK(tt_ring_info(dir, &info, &err));
 	return info;
+}
+
+static inline struct tti_counters_seen counters(const char *dir)
+{
+	struct tti_counters_seen seen;
+	struct tti_ring ring;
+
+	OK(tti_ring_open(&ring, dir, false, &err));
+	tti_counters_read(&ring, &seen);
+	tti_ring_close(&ring);
+	return seen;
 }
 
 static inline void read_file(const char *path, void *out, size_t n)

@@ -4,17 +4,8 @@
 #include <pthread.h>
 
 #include "lib/mp.h"
-#include "ring_help.h"
 #include "live/ring_register.h"
-#include "ticktail/status.h"
-
-static struct tt_ring_status look(const char *dir)
-{
-	struct tt_ring_status status;
-
-	OK(tt_ring_status(dir, &status, &err));
-	return status;
-}
+#include "status_help.h"
 
 /* The only reader of r. */
 static struct tt_status_reader only(void)
@@ -480,10 +471,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("register");
-	TCase *tcase = tcase_create("register");
-	SRunner *runner = srunner_create(suite);
-	const TTest *tests[] = {
+	const TTest *const tests[] = {
 		lag_is_exact_across_files,
 		a_wait_says_that_all_was_read,
 		lag_counts_rows_that_are_gone_and_lost_is_told,
@@ -499,15 +487,6 @@ int main(void)
 		hostile_slots_are_shown_and_trusted_in_nothing,
 		file_and_row_belong_together,
 	};
-	int failed;
 
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		tcase_add_test(tcase, tests[i]);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ring_suite("register", tests, sizeof(tests) / sizeof(tests[0]));
 }

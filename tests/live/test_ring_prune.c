@@ -1,50 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deleting files that left the queue: by hand, by size, by age, under a limit. */
-#include "ring_help.h"
-#include "base/clock.h"
+/* Deleting files that left the queue: by hand, by size, by age. */
+#include "upkeep_help.h"
 #include "base/lock.h"
 #include "live/ring_counters.h"
-
-static uint64_t count_files(const char *suffix)
-{
-	char command[128];
-	FILE *out;
-	unsigned count = 0;
-
-	snprintf(command, sizeof(command), "ls r/*%s 2>/dev/null | wc -l", suffix);
-	out = popen(command, "r");
-	ck_assert_ptr_nonnull(out);
-	ck_assert_int_eq(fscanf(out, "%u", &count), 1);
-	pclose(out);
-	return count;
-}
-
-static void fill_ring(int64_t first, uint64_t count)
-{
-	struct tt_ring_writer *writer = open_writer("r");
-
-	put_rows(writer, first, count);
-	tt_ring_writer_close(writer);
-}
-
-static uint64_t disk_bytes(void)
-{
-	struct tti_ring ring;
-	uint64_t bytes;
-
-	OK(tti_ring_open(&ring, "r", false, &err));
-	OK(tti_ring_disk_bytes(&ring, &bytes, &err));
-	tti_ring_close(&ring);
-	return bytes;
-}
-
-static void check_whole(void)
-{
-	uint64_t found = 1;
-
-	OK(tt_ring_verify("r", NULL, NULL, &found, &err));
-	ck_assert_uint_eq(found, 0);
-}
 
 struct told {
 	uint64_t files, rows, bytes, last;
@@ -68,14 +26,14 @@ START_TEST(everything_outside_the_queue_goes)
 	struct told told = { 0 };
 
 	create_ring("r", 4, 3);
-	fill_ring(0, 40); /* 10 files, 7 out of the queue */
+	fill_ring("r", 0, 40); /* 10 files, 7 out of the queue */
 	opts.deleted = tell;
 	opts.ctx = &told;
 	opts.dry_run = true;
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 7);
 	ck_assert_uint_eq(pruned.rows, 28);
-	ck_assert_uint_eq(count_files(".npy"), 10);
+	ck_assert_uint_eq(count_files("r/*.npy"), 10);
 	ck_assert_uint_eq(told.files, 7);
 	opts.dry_run = false;
 	told = (struct told){ 0 };
@@ -83,11 +41,11 @@ START_TEST(everything_outside_the_queue_goes)
 	ck_assert_uint_eq(pruned.files, 7);
 	ck_assert_uint_eq(told.rows, 28);
 	ck_assert_uint_eq(told.bytes, pruned.bytes);
-	ck_assert_uint_eq(pruned.left_bytes, disk_bytes());
-	ck_assert_uint_eq(count_files(".npy"), 3);
+	ck_assert_uint_eq(pruned.left_bytes, disk_bytes("r"));
+	ck_assert_uint_eq(count_files("r/*.npy"), 3);
 	OK(tt_ring_prune("r", NULL, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 0);
-	check_whole();
+	check_whole("r");
 }
 END_TEST
 
@@ -98,8 +56,8 @@ START_TEST(size_deletes_just_enough)
 	uint64_t before, each;
 
 	create_ring("r", 1000, 2);
-	fill_ring(0, 8000);
-	before = disk_bytes();
+	fill_ring("r", 0, 8000);
+	before = disk_bytes("r");
 	each = before / 8;
 	opts.keep_bytes = before;
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
@@ -112,18 +70,11 @@ START_TEST(size_deletes_just_enough)
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 4);
 	ck_assert_uint_eq(pruned.left_bytes, 2 * each);
-	check_whole();
+	check_whole("r");
 }
 END_TEST
 
 /* ---- Age ---- */
-
-static int64_t now_ns;
-
-static int64_t set_clock(void)
-{
-	return now_ns;
-}
 
 START_TEST(age_is_that_of_the_next_file)
 {
@@ -136,8 +87,8 @@ START_TEST(age_is_that_of_the_next_file)
 	create_ring("r", 4, 2);
 	/* the first file has the name that create gave it: now; take it out of the way */
 	writer = open_writer("r");
-	tti_ring_writer_set_clock(writer, set_clock);
-	now_ns = tti_clock_realtime_ns();
+	tti_ring_writer_set_clock(writer, fake_clock);
+	fake_now = tti_clock_realtime_ns();
 	put_rows(writer, 0, 4);
 	tt_ring_writer_close(writer);
 	opts.before_ns = start;
@@ -147,16 +98,16 @@ START_TEST(age_is_that_of_the_next_file)
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 0); /* in the queue */
 	writer = open_writer("r");
-	tti_ring_writer_set_clock(writer, set_clock);
+	tti_ring_writer_set_clock(writer, fake_clock);
 	for (int i = 1; i <= 6; i++) {
-		now_ns += 1000000;
+		fake_now += 1000000;
 		put_rows(writer, 4 * i, 4);
 	}
 	tt_ring_writer_close(writer);
-	opts.before_ns = now_ns - 2500000; /* three more files begun later */
+	opts.before_ns = fake_now - 2500000; /* three more files begun later */
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 3);
-	ck_assert_uint_eq(count_files(".npy"), 4);
+	ck_assert_uint_eq(count_files("r/*.npy"), 4);
 }
 END_TEST
 
@@ -175,14 +126,14 @@ START_TEST(what_is_refused_stays)
 	int asked = 0;
 
 	create_ring("r", 4, 2);
-	fill_ring(0, 24);
+	fill_ring("r", 0, 24);
 	opts.allow = refuse_second;
 	opts.ctx = &asked;
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 3);
 	ck_assert_uint_eq(pruned.refused, 1);
-	ck_assert_uint_eq(count_files(".npy"), 3);
-	check_whole();
+	ck_assert_uint_eq(count_files("r/*.npy"), 3);
+	check_whole("r");
 }
 END_TEST
 
@@ -204,7 +155,7 @@ START_TEST(rows_that_a_sync_must_reach_stay)
 	struct tt_ring_info info;
 
 	create_ring("r", 4, 2);
-	fill_ring(0, 32);		  /* 8 files */
+	fill_ring("r", 0, 32);		  /* 8 files */
 	OK(tt_ring_set("r", &set, &err)); /* sync after 1 s */
 	info = ring_info("r");
 	put_mark(info.files[1].name, 2);
@@ -234,7 +185,7 @@ START_TEST(without_syncs_nothing_is_waited_for)
 	create_ring("r", 4, 2);
 	ck_assert_int_eq((info = ring_info("r")).opts.sync_ms, TT_SYNC_NONE);
 	tt_ring_info_free(&info);
-	fill_ring(0, 32);
+	fill_ring("r", 0, 32);
 	OK(tt_ring_prune("r", NULL, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 6);
 
@@ -253,7 +204,7 @@ START_TEST(without_syncs_nothing_is_waited_for)
 	OK(tt_ring_prune("r", NULL, &pruned, &err));
 	ck_assert_uint_gt(pruned.files, 0);
 	ck_assert_uint_eq(pruned.unsynced, 0);
-	check_whole();
+	check_whole("r");
 }
 END_TEST
 
@@ -268,7 +219,7 @@ START_TEST(readers_keep_their_rows_and_count_the_rest)
 	uint64_t lost;
 
 	create_ring("r", 1000, 2);
-	fill_ring(0, 10000);
+	fill_ring("r", 0, 10000);
 	inside = open_reader("r");
 	ck_assert_int_eq(tt_ring_read(inside, 10, 0, &view, &pos, &err), 1);
 	OK(tt_ring_prune("r", NULL, NULL, &err));
@@ -302,11 +253,11 @@ START_TEST(merged_files_go_with_all_their_parts)
 	int64_t next = 16;
 
 	create_ring("r", 4, 2);
-	fill_ring(0, 24);
+	fill_ring("r", 0, 24);
 	late = open_reader("r");
 	ck_assert_int_eq(tt_ring_read(late, 1, 0, &view, &pos[0], &err), 1);
 	OK(tt_ring_merge("r", 0, NULL, NULL, NULL, &err));
-	ck_assert_uint_eq(count_files(".npy_"), 1);
+	ck_assert_uint_eq(count_files("r/*.npy_"), 1);
 	OK(tt_ring_prune("r", &opts, &pruned, &err));
 	ck_assert_uint_eq(pruned.files, 1);
 	ck_assert_uint_eq(pruned.rows, 16);
@@ -315,7 +266,7 @@ START_TEST(merged_files_go_with_all_their_parts)
 	ck_assert_int_eq(next, 24);
 	ck_assert_uint_eq(tt_ring_reader_lost(late), 15);
 	tt_ring_reader_close(late);
-	check_whole();
+	check_whole("r");
 }
 END_TEST
 
@@ -338,7 +289,7 @@ START_TEST(maintainers_do_not_meet_but_the_feed_goes_on)
 	tti_ring_unlock(&lock);
 	tti_ring_close(&ring);
 	tt_ring_writer_close(writer);
-	check_whole();
+	check_whole("r");
 }
 END_TEST
 
@@ -348,7 +299,7 @@ START_TEST(nothing_is_made)
 	struct stat before, after;
 
 	create_ring("r", 4, 2);
-	fill_ring(0, 24);
+	fill_ring("r", 0, 24);
 	ck_assert_int_eq(unlink("r/.ticktail"), 0); /* as of npyt */
 	ck_assert_int_eq(unlink("r/.writer"), 0);
 	ck_assert_int_eq(stat("r/.lock", &before), 0);
@@ -359,181 +310,36 @@ START_TEST(nothing_is_made)
 	ck_assert_int_ne(access("r/.ticktail", F_OK), 0);
 	ck_assert_int_eq(stat("r/.lock", &after), 0);
 	ck_assert_int_eq(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
-	ck_assert_uint_eq(count_files(".npy"), 2);
+	ck_assert_uint_eq(count_files("r/*.npy"), 2);
 }
 END_TEST
 
 START_TEST(without_a_manifest_nothing_is_deleted)
 {
 	create_ring("r", 4, 2);
-	fill_ring(0, 24);
+	fill_ring("r", 0, 24);
 	ck_assert_int_eq(truncate("r/.lock", 7), 0);
 	ck_assert_int_eq(tt_ring_prune("r", NULL, NULL, &err), TT_E_DAMAGED);
 	ck_assert_ptr_nonnull(strstr(err.text, "r/.lock: missing or damaged"));
-	ck_assert_uint_eq(count_files(".npy"), 6);
-}
-END_TEST
-
-/* ---- A limit ---- */
-
-static struct tti_counters_seen counters(void)
-{
-	struct tti_counters_seen seen;
-	struct tti_ring ring;
-
-	OK(tti_ring_open(&ring, "r", false, &err));
-	tti_counters_read(&ring, &seen);
-	tti_ring_close(&ring);
-	return seen;
-}
-
-static void create_limited(uint64_t max_bytes)
-{
-	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
-	struct tt_dtype *dtype = row_dtype();
-
-	opts.capacity = 1000; /* with header and tail just within 4 pages */
-	opts.keep = 2;
-	opts.max_bytes = max_bytes;
-	opts.sync_ms = TT_SYNC_NONE;
-	OK(tt_ring_create("r", dtype, &opts, &err));
-	tt_dtype_unref(dtype);
-}
-
-#define FILE_BYTES 16384
-
-/* The writer's helper may be looking after the limit. */
-static void merge_when_free(void)
-{
-	int64_t deadline = tti_deadline_ns(INT64_C(10000000000));
-	int rc;
-
-	do
-		rc = tt_ring_merge("r", 0, NULL, NULL, NULL, &err);
-	while (rc == TT_E_BUSY && tti_clock_monotonic_ns() < deadline);
-	OK(rc);
-}
-
-START_TEST(the_disk_never_holds_more_than_the_limit)
-{
-	const uint64_t limit = 7 * FILE_BYTES + 100;
-	struct tt_ring_writer *writer;
-
-	create_limited(limit);
-	writer = open_writer("r");
-	for (int i = 0; i < 300; i++) {
-		put_rows(writer, 500 * i, 500);
-		/* a merge has rows twice for a while, and the limit waits for it; rolls after
-		 * it look again */
-		if (i <= 100 || i > 110)
-			ck_assert_uint_le(disk_bytes(),
-					  limit); /* with the prepared file */
-		if (i == 100)
-			merge_when_free();
-	}
-	ck_assert_uint_ge(count_files(".npy"), 6);
-	tt_ring_writer_close(writer);
-	ck_assert_uint_eq(counters().errors, 0);
-	check_whole();
-}
-END_TEST
-
-/* A merge holds the maintainers' lock while files roll; afterwards no row comes. */
-START_TEST(a_limit_that_met_a_merge_is_looked_at_again)
-{
-	const uint64_t limit = 7 * FILE_BYTES + 100;
-	struct tt_ring_writer *writer;
-	int64_t deadline;
-	int fd;
-
-	create_limited(limit);
-	writer = _i ? open_writer("r") : open_alone("r");
-	fd = open("r/.writer", O_RDWR | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	OK(tti_lock_try(fd, TTI_LOCK_MAINTAINER));
-	for (int i = 0; i < 40; i++)
-		put_rows(writer, 500 * i, 500);
-	ck_assert_uint_gt(disk_bytes(), limit);
-	close(fd);
-	deadline = tti_deadline_ns(INT64_C(20000000000));
-	while (disk_bytes() > limit && tti_clock_monotonic_ns() < deadline) {
-		OK(tt_ring_writer_idle(writer, &err));
-		usleep(1000);
-	}
-	ck_assert_uint_le(disk_bytes(), limit);
-	tt_ring_writer_close(writer);
-	check_whole();
-}
-END_TEST
-
-START_TEST(a_lower_limit_holds_from_the_next_open)
-{
-	struct tt_ring_opts set = TT_RING_OPTS_INIT;
-
-	create_limited(0);
-	fill_ring(0, 20000);
-	ck_assert_uint_eq(count_files(".npy"), 20);
-	set.max_bytes = 5 * FILE_BYTES;
-	set.sync_ms = TT_SYNC_NONE;
-	OK(tt_ring_set("r", &set, &err));
-	tt_ring_writer_close(open_writer("r"));
-	ck_assert_uint_eq(count_files(".npy"), 4); /* and the one to come */
-	check_whole();
-}
-END_TEST
-
-START_TEST(what_was_put_aside_counts_and_is_told)
-{
-	static const char bytes[3 * FILE_BYTES] = { 1 };
-	struct tti_counters_seen seen;
-	struct tt_ring_writer *writer;
-	int fd;
-
-	create_limited(4 * FILE_BYTES);
-	fill_ring(0, 9000);
-	ck_assert_uint_eq(count_files(".npy"), 3);
-	fd = open("r/.1.npy.bad-1", O_WRONLY | O_CREAT, 0644);
-	ck_assert_int_eq(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
-	close(fd);
-	writer = open_writer("r");
-	put_rows(writer, 9000, 5000); /* goes on all the same */
-	tt_ring_writer_close(writer);
-	ck_assert_uint_eq(count_files(".npy"), 2); /* the queue */
-	seen = counters();
-	ck_assert_uint_eq(seen.errors, 1); /* once, not at each roll */
-	ck_assert_str_eq(seen.error_tag, "OVER_LIMIT");
-	ck_assert_int_eq(access("r/.1.npy.bad-1", F_OK), 0);
+	ck_assert_uint_eq(count_files("r/*.npy"), 6);
 }
 END_TEST
 
 int main(void)
 {
-	SRunner *runner;
-	Suite *suite = suite_create("prune");
-	TCase *tc = tcase_create("prune");
-	int failed;
+	const TTest *const tests[] = {
+		everything_outside_the_queue_goes,
+		size_deletes_just_enough,
+		age_is_that_of_the_next_file,
+		what_is_refused_stays,
+		rows_that_a_sync_must_reach_stay,
+		without_syncs_nothing_is_waited_for,
+		readers_keep_their_rows_and_count_the_rest,
+		merged_files_go_with_all_their_parts,
+		maintainers_do_not_meet_but_the_feed_goes_on,
+		nothing_is_made,
+		without_a_manifest_nothing_is_deleted,
+	};
 
-	tcase_add_checked_fixture(tc, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, everything_outside_the_queue_goes);
-	tcase_add_test(tc, size_deletes_just_enough);
-	tcase_add_test(tc, age_is_that_of_the_next_file);
-	tcase_add_test(tc, what_is_refused_stays);
-	tcase_add_test(tc, rows_that_a_sync_must_reach_stay);
-	tcase_add_test(tc, without_syncs_nothing_is_waited_for);
-	tcase_add_test(tc, readers_keep_their_rows_and_count_the_rest);
-	tcase_add_test(tc, merged_files_go_with_all_their_parts);
-	tcase_add_test(tc, maintainers_do_not_meet_but_the_feed_goes_on);
-	tcase_add_test(tc, nothing_is_made);
-	tcase_add_test(tc, without_a_manifest_nothing_is_deleted);
-	tcase_add_test(tc, the_disk_never_holds_more_than_the_limit);
-	tcase_add_loop_test(tc, a_limit_that_met_a_merge_is_looked_at_again, 0, 2);
-	tcase_add_test(tc, a_lower_limit_holds_from_the_next_open);
-	tcase_add_test(tc, what_was_put_aside_counts_and_is_told);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return ring_suite("prune", tests, sizeof(tests) / sizeof(tests[0]));
 }
