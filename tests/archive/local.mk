@@ -13,13 +13,21 @@ tests_archive_test_io_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_io_LDADD = $(TEST_LIBS)
 
 # the file driver; the crash tests on the rooms with failpoints
-check_PROGRAMS += tests/archive/test_driver tests/archive/test_crash
-TESTS += tests/archive/test_driver tests/archive/test_crash tests/archive/driver_h5py.t
-EXTRA_DIST += tests/archive/driver_h5py.t tests/archive/work_dir.h
+check_PROGRAMS += tests/archive/test_driver tests/archive/test_driver_files \
+	tests/archive/test_overlay tests/archive/test_crash
+TESTS += tests/archive/test_driver tests/archive/test_driver_files tests/archive/test_overlay \
+	tests/archive/test_crash tests/archive/driver_h5py.t
+EXTRA_DIST += tests/archive/driver_h5py.t tests/archive/driver_help.h tests/archive/work_dir.h
 tests_archive_test_driver_SOURCES = tests/archive/test_driver.c \
 	tests/archive/commit_model.c tests/archive/commit_model.h
 tests_archive_test_driver_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_driver_LDADD = $(TEST_LIBS)
+tests_archive_test_driver_files_SOURCES = tests/archive/test_driver_files.c \
+	tests/archive/commit_model.c tests/archive/commit_model.h
+tests_archive_test_driver_files_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_driver_files_LDADD = $(TEST_LIBS)
+tests_archive_test_overlay_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_overlay_LDADD = $(TEST_LIBS)
 tests_archive_test_crash_SOURCES = tests/archive/test_crash.c \
 	tests/archive/commit_model.c tests/archive/commit_model.h
 tests_archive_test_crash_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -30,10 +38,17 @@ check_PROGRAMS += tests/archive/test_rules
 TESTS += tests/archive/test_rules
 tests_archive_test_rules_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_rules_LDADD = $(TEST_LIBS)
-check_PROGRAMS += tests/archive/test_commit tests/archive/commit_tool tests/archive/commit_fail
-TESTS += tests/archive/test_commit
+check_PROGRAMS += tests/archive/test_commit tests/archive/test_commit_stored \
+	tests/archive/test_commit_whole tests/archive/commit_tool tests/archive/commit_fail
+TESTS += tests/archive/test_commit tests/archive/test_commit_stored \
+	tests/archive/test_commit_whole
+EXTRA_DIST += tests/archive/commit_help.h
 tests_archive_test_commit_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_test_commit_LDADD = $(TEST_LIBS)
+tests_archive_test_commit_stored_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_commit_stored_LDADD = $(TEST_LIBS)
+tests_archive_test_commit_whole_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_archive_test_commit_whole_LDADD = $(TEST_LIBS)
 check_PROGRAMS += tests/archive/test_history
 TESTS += tests/archive/test_history
 tests_archive_test_history_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -13,31 +13,15 @@
 
 #include "archive/sources.h"
 #include "ticktail/archive.h"
+#include "work_dir.h"
 
 #define ARCHIVE "a.h5"
 #define VERSIONS "/_version_data/versions"
 
-static char dir_name[64];
 static struct tt_error err;
 static struct tt_archive_result result;
 
 #define OK(call) ck_assert_msg((call) == TT_OK, "%s: %s", #call, err.text)
-
-static void setup(void)
-{
-	strcpy(dir_name, "/var/tmp/tt-history-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir_name));
-	ck_assert_int_eq(chdir(dir_name), 0);
-}
-
-static void teardown(void)
-{
-	char command[192];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir_name);
-	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(system(command), 0);
-}
 
 static void write_current(const char *version)
 {
@@ -276,23 +260,16 @@ START_TEST(a_file_that_npyt_cuts_meanwhile_is_unchanged)
 }
 END_TEST
 
+static void add(TCase *tc)
+{
+	tcase_add_loop_test(tc, a_version_unlinked_in_between_doubles_no_row, 0, 4);
+	tcase_add_test(tc, a_side_branch_does_not_count_when_the_chain_is_cut);
+	tcase_add_loop_test(tc, rows_of_a_namesake_do_not_count, 0, 2);
+	tcase_add_test(tc, files_that_npyt_joined_are_not_archived_again);
+	tcase_add_test(tc, a_file_that_npyt_cuts_meanwhile_is_unchanged);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("history");
-	TCase *all = tcase_create("deleted");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_add_loop_test(all, a_version_unlinked_in_between_doubles_no_row, 0, 4);
-	tcase_add_test(all, a_side_branch_does_not_count_when_the_chain_is_cut);
-	tcase_add_loop_test(all, rows_of_a_namesake_do_not_count, 0, 2);
-	tcase_add_test(all, files_that_npyt_joined_are_not_archived_again);
-	tcase_add_test(all, a_file_that_npyt_cuts_meanwhile_is_unchanged);
-	suite_add_tcase(suite, all);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return work_dir_suite("history", add);
 }

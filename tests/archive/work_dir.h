@@ -32,4 +32,22 @@ static inline void work_dir_leave(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
+/* The tests that add names, each in a directory of its own.  What main() returns. */
+static inline int work_dir_suite(const char *name, void (*add)(TCase *))
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, work_dir_enter, work_dir_leave);
+	tcase_set_timeout(tcase, 60);
+	add(tcase);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 #endif
