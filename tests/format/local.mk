@@ -2,11 +2,12 @@
 check_PROGRAMS += tests/format/test_ring_format
 TESTS += tests/format/test_ring_format
 check_PROGRAMS += tests/format/dtype_echo
-check_PROGRAMS += tests/format/test_npy tests/format/test_tail
-TESTS += tests/format/test_npy tests/format/test_tail
+check_PROGRAMS += tests/format/test_npy tests/format/test_npy_write tests/format/test_tail
+TESTS += tests/format/test_npy tests/format/test_npy_write tests/format/test_tail
+EXTRA_DIST += tests/format/format_help.h
 
-check_PROGRAMS += tests/format/test_dtype
-TESTS += tests/format/test_dtype tests/format/dtype_numpy.t
+check_PROGRAMS += tests/format/test_dtype tests/format/test_dtype_use
+TESTS += tests/format/test_dtype tests/format/test_dtype_use tests/format/dtype_numpy.t
 
 check_PROGRAMS += tests/format/test_dtype_oom
 TESTS += tests/format/test_dtype_oom
