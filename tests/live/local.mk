@@ -38,6 +38,8 @@ LIVE_TESTS = \
 # a feed killed at random instants from outside
 LIVE_TESTS += tests/live/kill_storm
 check_PROGRAMS += $(LIVE_TESTS)
+tests_live_prop_ring_SOURCES = tests/live/prop_ring.c tests/live/prop_ring.h \
+	tests/live/prop_ring_actors.c
 TESTS += $(LIVE_TESTS)
 EXTRA_DIST += tests/live/age_mark.h tests/live/helper_help.h tests/live/reboot_help.h \
 	tests/live/recover_help.h tests/live/recover_ring_help.h tests/live/ring_help.h \
