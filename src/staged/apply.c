@@ -93,7 +93,7 @@ struct run {
 	const struct tt_staged_plan *plan;
 	struct tt_staged *array;
 	const struct tt_nd *outside;
-	bool stream, abreast;
+	struct tti_convoy *convoy;
 };
 
 static int run_group(const struct run *run, const struct tti_group *group,
@@ -103,15 +103,13 @@ static int run_group(const struct run *run, const struct tti_group *group,
 	struct tti_side to = side(run->array, group->to, run->outside);
 	struct tt_plan_cursor cursor = { 0, 0 };
 	uint64_t sheet[SHEET_WORDS], room = SHEET_WORDS / (5 * run->plan->rank);
-	struct tti_rows rows = { .rows = sheet,
-				 .stream = run->stream,
-				 .abreast = run->abreast };
+	struct tti_rows rows = { .rows = sheet };
 	int rc = TT_OK;
 
 	while (rc == TT_OK && (rows.count = tti_staged_plan_rows(
 				       run->plan, group, &cursor, sheet, room)) > 0) {
 		if (from.nd->data)
-			tti_transfer(&to, &from, rows);
+			tti_transfer(run->convoy, &to, &from, rows);
 		else
 			rc = tti_transfer_read(
 				&to, &tti_entry_at(run->array, group->from)->slab->base,
@@ -122,10 +120,9 @@ static int run_group(const struct run *run, const struct tti_group *group,
 
 /* ---- In the order of the outside ---- */
 
-/* More than caches and address translation hold near: then neighbours outside should be moved
- * one after the other.  A set moves chunks side by side a line of all at a time: it is read as
- * it lies. */
-enum { FAR_BYTES = 1 << 20 };
+/* More than the nearest cache and address translation hold: then neighbours outside should be
+ * moved one after the other. */
+enum { FAR_BYTES = 1 << 16 };
 /* More than is likely to be read again before it has left the caches anyway. */
 enum { STREAM_BYTES = 4 << 20 };
 
@@ -190,8 +187,7 @@ static int run_by_place(const struct run *run, struct tti_hit *sorted,
 	struct tt_staged_plan by_place = *run->plan;
 	const struct tti_group *groups = run->plan->groups.items;
 	const struct tti_hit *hits = run->plan->hits.items;
-	struct run mine = { &by_place, run->array, run->outside, run->stream,
-			    run->abreast };
+	struct run mine = { &by_place, run->array, run->outside, run->convoy };
 	bool out = run->plan->op == TT_PLAN_GET;
 	uint64_t count = 0, next;
 	int rc = TT_OK;
@@ -219,20 +215,64 @@ static int run_by_place(const struct run *run, struct tti_hit *sorted,
 	return rc;
 }
 
+/* An axis with a list may name a place twice. */
+static bool has_list(const struct tt_staged_plan *plan)
+{
+	for (uint32_t i = 0; plan->mappers && i < plan->rank; i++)
+		if (plan->mappers[i].kind == TTI_AXIS_LIST)
+			return true;
+	return false;
+}
+
+/* What moves between slabs may be written again by a set, and so may a place that a list has
+ * twice: in order.  A set is read as it lies, a line of all chunks side by side at a time.  A get
+ * is written that way only where slabs continue each other: chunks of a slab are read much faster
+ * in one piece than all of them by turns. */
+static struct tti_manner manner_of(const struct run *run, bool outside)
+{
+	const struct tt_staged_plan *plan = run->plan;
+	struct tti_manner manner = { TTI_SINGLY, false };
+
+	manner.stream =
+		(outside || plan->op == TT_PLAN_LOAD) &&
+		moved_bytes(plan, run->outside, run->array->element) >= STREAM_BYTES;
+	if (outside && plan->op == TT_PLAN_GET)
+		manner.order = TTI_JOINED;
+	else if (outside && !has_list(plan))
+		manner.order = TTI_ABREAST;
+	return manner;
+}
+
+/* The groups of one kind, in the order of the plan. */
+static int run_kind(const struct run *run, bool outside, struct tt_error *err)
+{
+	const struct tti_group *groups = run->plan->groups.items;
+	int rc = TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && i < run->plan->groups.count; i++)
+		if (has_outside(&groups[i]) == outside)
+			rc = run_group(run, &groups[i], err);
+	return rc;
+}
+
 /* What moves between slabs comes first in a plan. */
 static int run_groups(const struct run *run, struct tt_error *err)
 {
-	const struct tti_group *groups = run->plan->groups.items;
 	tti_auto_free struct tti_hit *sorted = NULL;
-	int rc = TT_OK;
+	int rc;
 
+	tti_convoy_begin(run->convoy, manner_of(run, false));
+	rc = run_kind(run, false, err);
+	tti_convoy_end(run->convoy);
+	if (rc < 0 || !run->outside)
+		return rc;
 	/* without memory for it, in the order of the plan */
 	if (outside_bytes(run->outside) >= FAR_BYTES && is_scattered(run))
 		sorted = malloc(run->plan->hits.count * sizeof(*sorted));
-	for (size_t i = 0; rc == TT_OK && i < run->plan->groups.count; i++)
-		if (!sorted || !has_outside(&groups[i]))
-			rc = run_group(run, &groups[i], err);
-	return rc < 0 || !sorted ? rc : run_by_place(run, sorted, err);
+	tti_convoy_begin(run->convoy, manner_of(run, true));
+	rc = sorted ? run_by_place(run, sorted, err) : run_kind(run, true, err);
+	tti_convoy_end(run->convoy);
+	return rc;
 }
 
 static void swap_words(uint64_t *a, uint64_t *b, uint32_t n)
@@ -292,13 +332,8 @@ void tti_staged_plan_undo(struct tt_staged_plan *plan, struct tt_staged *array)
 int tti_staged_plan_apply(struct tt_staged_plan *plan, struct tt_staged *array,
 			  const struct tt_nd *outside, struct tt_error *err)
 {
-	/* slabs that a set fills are warm: their memory was just cleared or freed */
-	struct run run = {
-		plan, array, outside,
-		plan->op == TT_PLAN_GET &&
-			moved_bytes(plan, outside, array->element) >= STREAM_BYTES,
-		plan->op == TT_PLAN_SET && outside_bytes(outside) >= FAR_BYTES
-	};
+	struct tti_convoy convoy;
+	struct run run = { plan, array, outside, &convoy };
 	int rc = ready(plan, array, err);
 
 	if (rc == TT_OK)

@@ -350,13 +350,16 @@ static void copy_same(const struct tt_nd *to, const struct tt_nd *from)
 {
 	struct tti_side to_side = tti_side_of(to), from_side = tti_side_of(from);
 	uint64_t row[5 * TT_MAX_RANK];
+	struct tti_convoy convoy;
 
 	for (uint32_t i = 0; i < to->rank; i++) {
 		row[i] = row[to->rank + i] = 0;
 		row[2 * to->rank + i] = to->shape[i];
 		row[3 * to->rank + i] = row[4 * to->rank + i] = 1;
 	}
-	tti_transfer(&to_side, &from_side, (struct tti_rows){ .rows = row, .count = 1 });
+	tti_convoy_begin(&convoy, (struct tti_manner){ TTI_SINGLY, false });
+	tti_transfer(&convoy, &to_side, &from_side, (struct tti_rows){ row, 1 });
+	tti_convoy_end(&convoy);
 }
 
 void tti_cast(const struct tt_nd *to, const struct tt_nd *from)

@@ -137,8 +137,8 @@ static uint64_t take_rows(struct copying *copying)
 }
 
 /* Rows first to end of a group, as far as they are its. */
-static void copy_part(const struct copying *copying, const struct tti_group *group,
-		      uint64_t first, uint64_t end)
+static void copy_part(const struct copying *copying, struct tti_convoy *convoy,
+		      const struct tti_group *group, uint64_t first, uint64_t end)
 {
 	const struct tti_entry *entry = tti_entry_at(copying->array, group->from);
 	struct tti_side from = tti_slab_side(entry->slab, entry->rows);
@@ -146,12 +146,10 @@ static void copy_part(const struct copying *copying, const struct tti_group *gro
 
 	first = tti_max_u64(first, group->first);
 	end = tti_min_u64(end, group->first + group->count);
-	tti_transfer(
-		&to, &from,
-		(struct tti_rows){ .rows = (const uint64_t *)copying->plan->rows.items +
-					   first * 5 * copying->plan->rank,
-				   .count = end - first,
-				   .stream = copying->stream });
+	tti_transfer(convoy, &to, &from,
+		     (struct tti_rows){ (const uint64_t *)copying->plan->rows.items +
+						first * 5 * copying->plan->rank,
+					end - first });
 }
 
 static void *copy_shares(void *member)
@@ -159,8 +157,10 @@ static void *copy_shares(void *member)
 	struct copying *copying = *(struct copying **)member;
 	const struct tti_group *groups = copying->plan->groups.items;
 	uint64_t all = copying->plan->rows.count, first;
+	struct tti_convoy convoy;
 	size_t i = 0;
 
+	tti_convoy_begin(&convoy, (struct tti_manner){ TTI_JOINED, copying->stream });
 	while ((first = take_rows(copying)) < all) {
 		uint64_t end = tti_min_u64(all, first + copying->take);
 
@@ -168,8 +168,9 @@ static void *copy_shares(void *member)
 			i++;
 		for (size_t k = i;
 		     k < copying->plan->groups.count && groups[k].first < end; k++)
-			copy_part(copying, &groups[k], first, end);
+			copy_part(copying, &convoy, &groups[k], first, end);
 	}
+	tti_convoy_end(&convoy);
 	return NULL;
 }
 

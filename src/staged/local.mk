@@ -2,6 +2,7 @@ libttstaged_la_SOURCES += \
 	src/staged/access.c \
 	src/staged/apply.c \
 	src/staged/array.c src/staged/array.h \
+	src/staged/box.c src/staged/box.h \
 	src/staged/cast.c src/staged/cast.h \
 	src/staged/commit.c \
 	src/staged/create.c \

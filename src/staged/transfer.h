@@ -5,6 +5,7 @@
 #define TTI_TRANSFER_H
 
 #include "ticktail/staged.h"
+#include "staged/box.h"
 
 struct tti_row {
 	const uint64_t *from, *to, *count, *from_stride, *to_stride;
@@ -38,14 +39,13 @@ static inline struct tti_side tti_side_of(const struct tt_nd *nd)
 struct tti_rows {
 	const uint64_t *rows;
 	uint64_t count;
-	bool stream;  /* what is written will not be read soon: past the caches */
-	bool abreast; /* move chunks side by side together, a line of all at a time */
 };
 
 /* Between memory of one element size and one rank; where a row overshoots a side, or a chunk
- * that is packed, it is cut to what fits in both.  They may not overlap. */
-void tti_transfer(const struct tti_side *to, const struct tti_side *from,
-		  struct tti_rows rows);
+ * that is packed, it is cut to what fits in both.  They may not overlap.
+ * All is there after tti_convoy_end(); sides may come and go before. */
+void tti_transfer(struct tti_convoy *convoy, const struct tti_side *to,
+		  const struct tti_side *from, struct tti_rows rows);
 /* From a base slab that is not in memory. */
 int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from,
 		      struct tti_rows rows, struct tt_error *err);

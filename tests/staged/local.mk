@@ -51,6 +51,12 @@ tests_staged_test_large_SOURCES = tests/staged/test_large.c $(staged_help)
 tests_staged_test_large_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_large_LDADD = $(TEST_LIBS)
 
+# what moves bytes
+check_PROGRAMS += tests/staged/test_box
+TESTS += tests/staged/test_box
+tests_staged_test_box_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_box_LDADD = $(TEST_LIBS)
+
 # without memory
 check_PROGRAMS += tests/staged/test_alloc
 TESTS += tests/staged/test_alloc
