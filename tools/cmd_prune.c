@@ -52,6 +52,14 @@ static void deleted(void *arg, const struct tt_ring_file *file, uint64_t bytes)
 			       (unsigned long long)bytes);
 }
 
+static void failed(void *arg, const char *file_name, const struct tt_error *why)
+{
+	const struct prune_job *job = arg;
+
+	(void)file_name; /* the text has it */
+	cli_fail_error(job->ctx, why);
+}
+
 static bool read_limits(const struct cli_ctx *ctx, struct tt_ring_prune_opts *opts)
 {
 	struct timespec now;
@@ -102,6 +110,10 @@ static int prune(struct prune_job *job, struct tt_ring_prune_opts *opts)
 			       (unsigned long long)pruned.rows,
 			       (unsigned long long)pruned.bytes);
 	status = cli_out_close(&job->out);
+	if (rc < 0 && pruned.failed)
+		return cli_fail(ctx, "%s: %llu files deleted, %llu files could not be",
+				ctx->args[0], (unsigned long long)pruned.files,
+				(unsigned long long)pruned.failed);
 	if (rc < 0)
 		return cli_fail_error(ctx, &err);
 	if (job->status)
@@ -126,6 +138,7 @@ static int run(struct cli_ctx *ctx)
 	opts.dry_run = job.dry_run;
 	opts.allow = allow;
 	opts.deleted = deleted;
+	opts.failed = failed;
 	opts.ctx = &job;
 	status = prune(&job, &opts);
 	tt_archive_close(job.archive);

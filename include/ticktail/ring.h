@@ -292,6 +292,9 @@ struct tt_ring_prune_opts {
 	/* may be NULL: called for each file that went, and the bytes that it had on disk */
 	void (*deleted)(void *ctx, const struct tt_ring_file *file, uint64_t bytes);
 	void *ctx;
+	/* may be NULL: called for each file that could not be looked at or removed, by the
+	 * name that it has in the directory; why is valid for the call */
+	void (*failed)(void *ctx, const char *file_name, const struct tt_error *why);
 };
 #define TT_RING_PRUNE_OPTS_INIT \
 	{ \
@@ -303,11 +306,13 @@ struct tt_ring_pruned {
 	uint64_t refused;	     /* files that allow kept */
 	uint64_t unsynced;	     /* files kept for rows that are not on disk yet */
 	uint64_t left_bytes;	     /* on disk afterwards, the queue included */
+	uint64_t failed;	     /* files that could not be looked at or removed */
 };
 /* Works with no space left: nothing is made and nothing grows.  Readers that have a file open
  * keep its rows; those that come late are told how many they lost.  Runs beside the feed, not
- * beside a merge (TT_E_BUSY).  opts NULL: everything outside the queue.  out (may be NULL) is
- * filled also after an error. */
+ * beside a merge (TT_E_BUSY).  A file that cannot be looked at or removed is passed over: the
+ * others go, and the error at the end is that of the first such file.  opts NULL: everything
+ * outside the queue.  out (may be NULL) is filled also after an error. */
 TT_API int tt_ring_prune(const char *dir, const struct tt_ring_prune_opts *opts,
 			 struct tt_ring_pruned *out, struct tt_error *err);
 /* Remove one file that left the queue, whatever it holds by now: a merge gives the rows of

@@ -168,6 +168,7 @@ struct prune {
 	struct tti_items items;
 	struct tt_ring_prune_opts opts;
 	struct tt_ring_pruned result;
+	struct tt_error first; /* of the files that were passed over */
 	int64_t now_ns;
 };
 
@@ -216,19 +217,55 @@ static struct tt_ring_file describe(const struct prune *prune,
 	return file;
 }
 
+/* A file that cannot be looked at or removed is told and passed over: what else goes makes
+ * the room that was asked for. */
+static int pass_over(struct prune *prune, const struct tti_ring_item *item,
+		     const struct tt_error *why)
+{
+	char file_name[TTI_RING_NAME_BYTES];
+
+	tti_ring_format_name(file_name, item->name, item->merged);
+	if (prune->opts.failed)
+		prune->opts.failed(prune->opts.ctx, file_name, why);
+	if (prune->result.failed++ == 0)
+		prune->first = *why;
+	return TT_OK;
+}
+
+static int fail_passed_over(const struct prune *prune, struct tt_error *err)
+{
+	const struct tt_ring_pruned *result = &prune->result;
+
+	return tti_fail(err, prune->first.code,
+			"%s: %" PRIu64 " files deleted, %" PRIu64
+			" passed over, the first because of %s",
+			prune->ring.path, result->files, result->failed,
+			prune->first.text);
+}
+
+/* What the process or the directory refuses, it refuses for every file. */
+static bool is_of_all_files(int rc, bool dropping)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM ||
+	       (dropping && (rc == -EACCES || rc == -EROFS));
+}
+
 static int prune_one(struct prune *prune, size_t i, struct tt_error *err)
 {
 	const struct tti_ring_item *item = &prune->items.at[i];
 	struct tt_ring_pruned *result = &prune->result;
+	struct tt_error why = { TT_OK, "" };
 	struct tt_ring_file file;
 	struct tti_drop drop;
 	int rc;
 
 	if (item->queued || !item->sealed || item->shadowed || !is_wanted(prune, i))
 		return TT_OK;
-	rc = look(&prune->ring, item, &drop, err);
+	rc = look(&prune->ring, item, &drop, &why);
+	if (rc < 0 && is_of_all_files(rc, false))
+		return tti_fail(err, rc, "%s", why.text);
 	if (rc < 0)
-		return rc;
+		return pass_over(prune, item, &why);
 	file = describe(prune, &drop);
 	if (is_unsynced(&prune->ring, item, drop.end)) {
 		result->unsynced++;
@@ -239,9 +276,11 @@ static int prune_one(struct prune *prune, size_t i, struct tt_error *err)
 		return TT_OK;
 	}
 	if (!prune->opts.dry_run)
-		rc = drop_file(&prune->ring, &drop, err);
+		rc = drop_file(&prune->ring, &drop, &why);
+	if (rc < 0 && is_of_all_files(rc, true))
+		return tti_fail(err, rc, "%s", why.text);
 	if (rc < 0)
-		return rc;
+		return pass_over(prune, item, &why);
 	result->files++;
 	result->rows += drop.end - drop.start;
 	result->bytes += drop.bytes;
@@ -285,7 +324,7 @@ static int open_prune(struct prune *prune, const char *dir, struct tt_error *err
 
 static int prune_all(struct prune *prune, struct tt_error *err)
 {
-	int rc = TT_OK, synced;
+	int rc = TT_OK, synced = TT_OK;
 
 	if (!prune->opts.dry_run)
 		rc = tti_ring_finish_merge(&prune->ring, &prune->items, err);
@@ -293,10 +332,12 @@ static int prune_all(struct prune *prune, struct tt_error *err)
 		rc = tti_ring_disk_bytes(&prune->ring, &prune->result.left_bytes, err);
 	for (size_t i = 0; rc == TT_OK && i < prune->items.count; i++)
 		rc = prune_one(prune, i, err);
-	if (prune->opts.dry_run || prune->result.files == 0)
-		return rc;
-	synced = sync_dir(&prune->ring, rc < 0 ? NULL : err);
-	return rc < 0 ? rc : synced;
+	if (prune->result.files > 0 && !prune->opts.dry_run)
+		synced = sync_dir(&prune->ring, rc < 0 ? NULL : err);
+	if (rc == TT_OK)
+		rc = synced;
+	return rc == TT_OK && prune->result.failed > 0 ? fail_passed_over(prune, err)
+						       : rc;
 }
 
 int tt_ring_prune(const char *dir, const struct tt_ring_prune_opts *opts,

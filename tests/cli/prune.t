@@ -78,6 +78,55 @@ is "and stays when not" "$(grep -c '^deleted .*npy_' out)" 0
 exits 1 "an archive that is not there" "$ticktail" prune k --archived-in none.h5
 exits 1 "a file that is no archive" "$ticktail" prune k --archived-in k/.lock
 
+# ---- files that refuse ----
+
+# refusing NAME COMMAND...: the files outside the queue of o that bad names stay and are told
+# in one line each; all others go; the sum says both
+refusing() {
+	name=$1
+	shift
+	exits 1 "$name: exit 1" "$@"
+	left=$(find o -name '*.npy' ! -type d | sort | sed 's|.*/||' | tr '\n' ' ')
+	is "$name: the others went" "$left" "$(sort -u bad queue | tr '\n' ' ')"
+	n=$(wc -l <bad)
+	for file in $(cat bad); do
+		grep -qE "^ticktail: prune: o/$file: .*(denied|not permitted)" .out || n="$file is not told"
+	done
+	is "$name: each is told" "$n" "$(wc -l <bad)"
+	is "$name: the sum" "$(grep -c "^ticktail: prune: o: $((8 - n)) files deleted, $n files could not be$" .out)" 1
+	is "$name: nothing else is said on stderr" "$(grep -c '^ticktail' .out)" $((n + 1))
+	is "$name: stdout has what went" "$(grep -c '^deleted [0-9]*.npy' .out)" $((8 - n))
+}
+new_other() { # a ring of another user's
+	rm -rf o
+	new_ring o && chown -R 65534 o && chmod 755 . o
+	find o -name '*.npy' | sort | sed 's|.*/||' >names
+	tail -n 2 names >queue
+}
+other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && other test -x "$ticktail" &&
+	chmod 755 . && other test -x .; then
+	for which in 1p 4p 8p '1p;5p;8p' 1,8p; do
+		new_other
+		sed -n "$which" names >bad
+		for file in $(cat bad); do chown 0 "o/$file" && chmod 0 "o/$file"; done
+		refusing "unreadable files ($which)" other "$ticktail" prune o
+		new_other
+		sed -n "$which" names >bad
+		chown 0 o && chmod 1777 o
+		for file in $(cat bad); do chown 0 "o/$file" && chmod a+r "o/$file"; done
+		refusing "files that may not be removed ($which)" other "$ticktail" prune o
+	done
+	new_other
+	chown 0 o
+	exits 1 "a directory that refuses" other "$ticktail" prune o
+	is "is told once" "$(grep -c '^ticktail: prune: o/.*Permission denied' .out)" 1
+	is "and not for each file" "$(wc -l <.out)" 1
+	is "nothing went" "$(npy o)" 10
+else
+	skip "files that refuse" "root and another user"
+fi
+
 # ---- what is no ring ----
 
 "$ticktail" create f.npy --dtype f8 --capacity 10 -q
