@@ -81,6 +81,11 @@ int cli_usage(const struct cli_ctx *ctx, const char *fmt, ...) CLI_PRINTF(2, 3);
 int cli_fail_error(const struct cli_ctx *ctx,
 		   const struct tt_error *err); /* 3 for damage */
 int cli_fail_code(const struct cli_ctx *ctx, const char *path, int code);
+/* The same of a file to be made: what is missing may be its directory. */
+int cli_fail_output(const struct cli_ctx *ctx, const char *path, int code);
+/* The same after needed more bytes could not be written to fd. */
+int cli_fail_space(const struct cli_ctx *ctx, int code, const char *path, int fd,
+		   uint64_t needed);
 int cli_fail_memory(const struct cli_ctx *ctx);
 
 #endif

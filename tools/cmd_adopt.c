@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* adopt: a file of np.save becomes a live file. */
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 
 static const struct cli_option options[] = {
@@ -13,9 +14,13 @@ static int run(struct cli_ctx *ctx)
 	uint64_t capacity = 0;
 	bool in_place;
 	struct tt_error err;
+	int status;
 
 	if (!cli_opt_count(ctx, "capacity", &capacity))
 		return CLI_EXIT_USAGE;
+	status = cli_need_file(ctx, ctx->args[0], "it takes rows by 'ticktail append'");
+	if (status)
+		return status;
 	if (tt_file_adopt(ctx->args[0], capacity, &in_place, &err) < 0)
 		return cli_fail_error(ctx, &err);
 	return cli_say(ctx, "%s: adopted %s", ctx->args[0],

@@ -2,6 +2,8 @@
 /* backup: a consistent copy of a file, a ring or an archive that may be written meanwhile. */
 #include <ticktail/archive.h>
 
+#include <errno.h>
+
 #include "commands.h"
 
 static const struct cli_option options[] = { { 0, NULL, NULL, NULL } };
@@ -19,6 +21,11 @@ static int run(struct cli_ctx *ctx)
 		rc = tt_archive_backup(path, dest, &err);
 	else if (rc == TT_OK)
 		rc = tt_file_backup(path, dest, &err);
+	if (rc == -EEXIST)
+		return cli_fail(ctx,
+				"%s: is there already; a copy replaces nothing: name "
+				"another, or remove it",
+				dest);
 	return rc < 0 ? cli_fail_error(ctx, &err) : 0;
 }
 

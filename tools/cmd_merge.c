@@ -3,6 +3,7 @@
 #include <ticktail/archive.h>
 
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 
 static const struct cli_option options[] = {
@@ -64,12 +65,15 @@ static int run(struct cli_ctx *ctx)
 	struct merge_job job = { .ctx = ctx };
 	uint64_t batch = 0, merged = 0;
 	struct tt_error err;
-	int status = 0;
+	int status;
 
 	if (!cli_opt_count(ctx, "batch", &batch))
 		return CLI_EXIT_USAGE;
 	if (cli_opt_given(ctx, "batch") && batch < 2)
 		return cli_usage(ctx, "--batch: at least 2 files are joined");
+	status = cli_need_ring(ctx, ctx->args[0]);
+	if (status)
+		return status;
 	if (cli_opt_given(ctx, "archived-in"))
 		status = merge_by_state(&job, batch, &merged);
 	else if (tt_ring_merge(ctx->args[0], batch, NULL, NULL, &merged, &err) < 0)

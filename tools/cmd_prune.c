@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 
 static const struct cli_option options[] = {
@@ -131,6 +132,9 @@ static int run(struct cli_ctx *ctx)
 
 	if (!read_limits(ctx, &opts))
 		return CLI_EXIT_USAGE;
+	status = cli_need_ring(ctx, ctx->args[0]);
+	if (status)
+		return status;
 	if (cli_opt_given(ctx, "archived-in") &&
 	    tt_archive_open(&job.archive, cli_opt_text(ctx, "archived-in"), NULL, &err) <
 		    0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resize: a live file of another capacity; its rows stay. */
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 
 static const struct cli_option options[] = {
@@ -13,10 +14,9 @@ static int run(struct cli_ctx *ctx)
 {
 	bool trim = cli_opt_given(ctx, "trim");
 	const char *path = ctx->args[0];
-	enum tt_path_kind kind;
 	uint64_t capacity = 0;
 	struct tt_error err;
-	int rc;
+	int rc, status;
 
 	if (trim == cli_opt_given(ctx, "capacity"))
 		return cli_usage(ctx, "one of --capacity and --trim is needed");
@@ -24,11 +24,11 @@ static int run(struct cli_ctx *ctx)
 		return CLI_EXIT_USAGE;
 	if (!trim && capacity == 0)
 		return cli_usage(ctx, "--capacity: 0 rows are no file");
-	if (tt_path_kind(path, &kind, NULL) == TT_OK && kind == TT_PATH_NPY8)
-		return cli_fail(ctx,
-				"%s: is a ring; 'ticktail create %s --rolling --set "
-				"--capacity ROWS' is for its files to come",
-				path, path);
+	status = cli_need_file(ctx, path,
+			       "'ticktail create DIR --rolling --set --capacity ROWS' "
+			       "is for the files to come");
+	if (status)
+		return status;
 	rc = trim ? tt_file_trim(path, &err) : tt_file_resize(path, capacity, &err);
 	return rc < 0 ? cli_fail_error(ctx, &err) : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* seal: all rows of a ring so far into sealed files. */
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 
 static const struct cli_option options[] = {
@@ -14,7 +15,10 @@ static int run(struct cli_ctx *ctx)
 	struct tt_ring_seal_opts opts = TT_RING_SEAL_OPTS_INIT;
 	struct tt_error err;
 	bool sealed;
+	int status = cli_need_ring(ctx, ctx->args[0]);
 
+	if (status)
+		return status;
 	if (!cli_opt_seconds(ctx, "timeout", &opts.timeout_ns))
 		return CLI_EXIT_USAGE;
 	opts.force_network_fs = cli_opt_given(ctx, "force-network-fs");

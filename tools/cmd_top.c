@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "kind.h"
 #include "output.h"
 #include "signals.h"
 #include "status.h"
@@ -213,7 +214,9 @@ static int run(struct cli_ctx *ctx)
 		return CLI_EXIT_USAGE;
 	if (top.interval_ns < 1000000)
 		return cli_usage(ctx, "--interval: at least 0.001 seconds");
-	status = cli_out_open(&out, ctx, NULL);
+	status = cli_need_ring(ctx, top.path);
+	if (status == 0)
+		status = cli_out_open(&out, ctx, NULL);
 	if (status)
 		return status;
 	top.screen = isatty(STDOUT_FILENO);

@@ -6,6 +6,7 @@
 
 #include "codec.h"
 #include "commands.h"
+#include "kind.h"
 
 static const struct cli_option options[] = {
 	{ 0, "format", "F", "csv, jsonl, npy or raw" },
@@ -90,6 +91,10 @@ static int open_file(struct update_job *job)
 	struct tt_file_info info;
 	struct tt_error err;
 
+	int status = cli_need_file(job->ctx, path, "name the file in it");
+
+	if (status)
+		return status;
 	if (tt_path_kind(path, &kind, &err) < 0)
 		return cli_fail_error(job->ctx, &err);
 	if (kind == TT_PATH_NPY)
@@ -97,9 +102,6 @@ static int open_file(struct update_job *job)
 				"%s: a plain .npy file; 'ticktail adopt %s' makes it a "
 				"live file",
 				path, path);
-	if (kind != TT_PATH_NPYT)
-		return cli_fail(job->ctx, "%s: is no live file (of a ring give the file)",
-				path);
 	opts.access = TT_WRITE;
 	opts.in_ring = true;
 	opts.force_network_fs = cli_opt_given(job->ctx, "force-network-fs");

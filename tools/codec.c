@@ -3,6 +3,7 @@
 #include "codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool cli_format_option(const struct cli_ctx *ctx, enum cli_format *out)
@@ -16,6 +17,26 @@ bool cli_format_option(const struct cli_ctx *ctx, enum cli_format *out)
 	return true;
 }
 
+/* Stores taken for text are told so, not as a strange name of a column. */
+static int refuse_store(struct cli_in *in)
+{
+	static const struct {
+		const char *magic, *words;
+	} stores[] = {
+		{ "\x93NUMPY", "an .npy file: --format npy reads it" },
+		{ "\x89HDF\r\n",
+		  "an archive, no text: 'ticktail read ARCHIVE DATASET' gives its rows" },
+	};
+
+	/* others must not be waited for */
+	if (!in->regular || cli_in_hold(in, 6) != CLI_FILL_MORE)
+		return 0;
+	for (size_t i = 0; i < CLI_LEN(stores); i++)
+		if (memcmp(in->buf + in->from, stores[i].magic, 6) == 0)
+			return cli_fail(in->ctx, "%s: is %s", in->name, stores[i].words);
+	return 0;
+}
+
 int cli_reader_open(struct cli_reader **out, struct cli_in *in,
 		    const struct cli_rowtype *type, const struct cli_reader_opts *opts)
 {
@@ -24,6 +45,8 @@ int cli_reader_open(struct cli_reader **out, struct cli_in *in,
 	};
 
 	*out = NULL;
+	if ((opts->format == CLI_CSV || opts->format == CLI_JSONL) && refuse_store(in))
+		return CLI_EXIT_FAILED;
 	switch (opts->format) {
 	case CLI_JSONL: return cli_jsonl_reader(out, &head);
 	case CLI_NPY: return cli_npy_reader(out, &head);

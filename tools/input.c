@@ -67,7 +67,7 @@ static bool make_room(struct cli_in *in)
 			return true;
 		}
 	}
-	cli_fail(in->ctx, "%s: %s", in->name, tt_strerror(-ENOMEM));
+	cli_fail_code(in->ctx, in->name, -ENOMEM);
 	return false;
 }
 

@@ -42,6 +42,7 @@ ticktail_SOURCES = \
 	tools/input.c tools/input.h \
 	tools/json_doc.c tools/json_doc.h \
 	tools/guard.c tools/guard.h \
+	tools/kind.c tools/kind.h \
 	tools/live.c tools/live.h \
 	tools/live_opts.c tools/live_opts.h \
 	tools/nearest.c \

@@ -40,9 +40,11 @@ static int open_file(struct cli_out *out, const char *path)
 	struct stat st;
 	bool there = stat(path, &st) == 0;
 
+	if (there && S_ISDIR(st.st_mode))
+		return cli_fail(out->ctx, "%s: is a directory: name a file in it", path);
 	if (there && !S_ISREG(st.st_mode)) {
 		out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		return out->fd < 0 ? cli_fail_code(out->ctx, path, -errno) : 0;
+		return out->fd < 0 ? cli_fail_output(out->ctx, path, -errno) : 0;
 	}
 	if (there && refuse_store(out, path))
 		return CLI_EXIT_FAILED;
@@ -57,7 +59,7 @@ static int open_file(struct cli_out *out, const char *path)
 
 		free(out->tmp);
 		out->tmp = NULL;
-		return cli_fail_code(out->ctx, path, code);
+		return cli_fail_output(out->ctx, path, code);
 	}
 	if (!there) {
 		mode_t mask = umask(0);
@@ -134,6 +136,22 @@ static int write_stoppable(struct cli_out *out, const char *at, size_t n)
 	return 0;
 }
 
+static int fail_write(const struct cli_out *out, int code, size_t n)
+{
+	char *where;
+	int status;
+
+	if (code == -EBADF)
+		return cli_fail(out->ctx, "%s: is closed", out->name);
+	if (asprintf(&where, "%s: after %llu bytes", out->name,
+		     (unsigned long long)out->written) < 0)
+		return cli_fail_memory(out->ctx);
+	status = cli_fail_space(out->ctx, code, out->written ? where : out->name, out->fd,
+				n);
+	free(where);
+	return status;
+}
+
 static void write_out(struct cli_out *out, const char *at, size_t n)
 {
 	int rc = 0;
@@ -147,8 +165,9 @@ static void write_out(struct cli_out *out, const char *at, size_t n)
 	}
 	/* a reader that went away is no news */
 	if (rc < 0)
-		out->status = rc == -EPIPE ? CLI_EXIT_FAILED
-					   : cli_fail_code(out->ctx, out->name, rc);
+		out->status = rc == -EPIPE ? CLI_EXIT_FAILED : fail_write(out, rc, n);
+	else
+		out->written += n;
 }
 
 int cli_out_flush(struct cli_out *out)

@@ -11,6 +11,7 @@ struct cli_out {
 	const char *name; /* for messages */
 	char *buf;
 	size_t used;
+	uint64_t written;	 /* bytes before those */
 	int status;		 /* once a write failed, nothing more is tried */
 	bool stoppable, stopped; /* by a caught signal, when the reader takes nothing */
 	char *tmp;		 /* renamed to path by close; NULL: written in place */

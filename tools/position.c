@@ -124,8 +124,13 @@ int cli_position_load(const struct cli_ctx *ctx, const char *path,
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0) {
+	if (fd < 0 && errno == EINVAL)
+		cli_fail(ctx, "%s: is neither a regular file nor one to be made", path);
+	else if (n < 0 && errno == EISDIR)
+		cli_fail(ctx, "%s: is a directory: name a file in it", path);
+	else if (n < 0)
 		cli_fail_code(ctx, path, -errno);
+	if (n < 0) {
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -138,21 +143,25 @@ int cli_position_load(const struct cli_ctx *ctx, const char *path,
 	return -1;
 }
 
-static int write_file(const char *tmp, const char *text, size_t len)
+/* An exit status; path is what messages name. */
+static int write_file(const struct cli_ctx *ctx, const char *path, const char *tmp,
+		      const char *text, size_t len)
 {
 	int fd = open(tmp,
 		      O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 		      0666);
-	int rc = 0;
+	int rc = 0, status = 0;
 
 	if (fd < 0)
-		return -errno;
+		return cli_fail_output(ctx, path, -errno);
 	/* a line of so few bytes is written whole or not at all */
 	if (write(fd, text, len) != (ssize_t)len || fdatasync(fd) < 0)
 		rc = errno ? -errno : -EIO;
+	if (rc < 0)
+		status = cli_fail_space(ctx, rc, path, fd, len);
 	if (close(fd) < 0 && rc == 0)
-		rc = -errno;
-	return rc;
+		status = cli_fail_code(ctx, path, -errno);
+	return status;
 }
 
 /* What older releases wrote ends behind ROW; they read no more than that. */
@@ -191,15 +200,15 @@ int cli_position_save(const struct cli_ctx *ctx, const char *path,
 		      const struct cli_position *position)
 {
 	char text[256], *tmp;
-	int len = format_position(text, sizeof(text), position), rc;
+	int len = format_position(text, sizeof(text), position), status;
 
 	if (asprintf(&tmp, "%s.tmp", path) < 0)
 		return cli_fail_memory(ctx);
-	rc = write_file(tmp, text, (size_t)len);
-	if (rc == 0 && rename(tmp, path) < 0)
-		rc = -errno;
-	if (rc < 0)
+	status = write_file(ctx, path, tmp, text, (size_t)len);
+	if (status == 0 && rename(tmp, path) < 0)
+		status = cli_fail_code(ctx, path, -errno);
+	if (status)
 		unlink(tmp);
 	free(tmp);
-	return rc < 0 ? cli_fail_code(ctx, path, rc) : 0;
+	return status;
 }

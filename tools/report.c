@@ -62,11 +62,36 @@ int cli_fail_error(const struct cli_ctx *ctx, const struct tt_error *err)
 
 int cli_fail_code(const struct cli_ctx *ctx, const char *path, int code)
 {
-	cli_fail(ctx, "%s: %s", path, tt_strerror(code));
-	return code == TT_E_DAMAGED ? CLI_EXIT_DAMAGE : CLI_EXIT_FAILED;
+	struct tt_error err;
+
+	tt_error_system(&err, code, path, NULL);
+	return cli_fail_error(ctx, &err);
+}
+
+int cli_fail_output(const struct cli_ctx *ctx, const char *path, int code)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (code == -ENOENT && slash)
+		return cli_fail(ctx, "%s: there is no directory %.*s: make it first",
+				path, (int)(slash - path), path);
+	return cli_fail_code(ctx, path, code);
+}
+
+int cli_fail_space(const struct cli_ctx *ctx, int code, const char *path, int fd,
+		   uint64_t needed)
+{
+	struct tt_error err;
+
+	tt_error_space(&err, code, path, fd, needed);
+	return cli_fail_error(ctx, &err);
 }
 
 int cli_fail_memory(const struct cli_ctx *ctx)
 {
-	return cli_fail(ctx, "%s", tt_strerror(-ENOMEM));
+	struct tt_error err;
+
+	tt_error_system(&err, -ENOMEM, ctx->arg_count ? ctx->args[0] : "this program",
+			"out of memory");
+	return cli_fail_error(ctx, &err);
 }

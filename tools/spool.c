@@ -32,5 +32,5 @@ int cli_spool_put(const struct cli_ctx *ctx, int fd, const void *bytes, size_t n
 {
 	int rc = cli_write_all(fd, bytes, n);
 
-	return rc < 0 ? cli_fail_code(ctx, "rows kept aside in TMPDIR", rc) : 0;
+	return rc < 0 ? cli_fail_space(ctx, rc, "rows kept aside in TMPDIR", fd, n) : 0;
 }

@@ -11,6 +11,8 @@
 #ifndef TICKTAIL_ERROR_H
 #define TICKTAIL_ERROR_H
 
+#include <stdint.h>
+
 #if defined(__GNUC__)
 #define TT_API __attribute__((visibility("default")))
 #else
@@ -53,6 +55,16 @@ TT_API const char *tt_strerror(int code);
  * "BUSY", ...; "OTHER" for the rest.  Never NULL, valid for ever; a word once given for a
  * code stays. */
 TT_API const char *tt_error_tag(int code);
+
+/* For what a program does itself, in the words of the library: sets err (may be NULL) to "PATH:
+ * WHAT: words" for the negated errno code, and where a limit was met (ulimit, sysctl, quota)
+ * which one, where it stands and how it is raised.  what may be NULL.  Returns code. */
+TT_API int tt_error_system(struct tt_error *err, int code, const char *path,
+			   const char *what);
+/* The same after fd, a file or its directory, had no room for needed more bytes: names the
+ * file system and what is free on it.  Other codes: as tt_error_system(). */
+TT_API int tt_error_space(struct tt_error *err, int code, const char *path, int fd,
+			  uint64_t needed);
 
 /* The version of the library, for example "0.1.0". */
 TT_API const char *tt_version(void);

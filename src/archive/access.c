@@ -272,6 +272,9 @@ static int resolve(char **out, const char *path, bool *there_out, struct tt_erro
 	dir = slash ? strndup(path, (size_t)(slash - path) + (slash == path))
 		    : strdup(".");
 	real = dir ? realpath(dir, NULL) : NULL;
+	if (!real && dir && errno == ENOENT)
+		return tti_fail(err, -ENOENT,
+				"%s: there is no directory %s: make it first", path, dir);
 	if (!real)
 		return tti_fail_sys(err, -errno, path, NULL);
 	if (asprintf(out, "%s/%s", strcmp(real, "/") ? real : "", name) < 0) {
@@ -291,7 +294,10 @@ static int open_once(struct tti_access *access, const char *path,
 	if (rc < 0)
 		return rc;
 	if (!there && access->mode != TTI_DRIVER_CREATE)
-		return tti_fail(err, -ENOENT, "%s: there is no such archive", path);
+		return tti_fail(err, -ENOENT,
+				"%s: there is no such archive; 'ticktail archive' makes "
+				"one",
+				path);
 	if (!there)
 		return open_new(access, opts, err);
 	if (access->mode == TTI_DRIVER_READ)

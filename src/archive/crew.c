@@ -97,7 +97,7 @@ static int start_worker(struct tti_crew *crew, struct tt_error *err)
 		rc = -pthread_create(&worker->thread, NULL, work, worker);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		if (rc < 0)
-			tti_fail_sys(err, rc, "hash thread", NULL);
+			tti_fail_sys(err, rc, "threads for hashing", "starting one");
 	}
 	if (rc < 0) {
 		tti_hasher_free(&worker->bench.hasher);

@@ -58,6 +58,10 @@ int tti_h5_fail(struct tt_error *err, int code, const char *path, const char *wh
 
 	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, text);
 	H5Eclear2(H5E_DEFAULT);
+	/* no fault of the file */
+	if (strstr(text, "memory allocation failed"))
+		return tti_fail_sys(err, -ENOMEM, path ? path : "libhdf5",
+				    what ? what : text);
 	while ((newline = strchr(text, '\n')))
 		*newline = ' ';
 	if (path && what)

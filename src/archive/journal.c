@@ -138,6 +138,15 @@ static int write_content(const struct tti_journal *journal, int fd)
 	return rc < 0 ? rc : tti_step_fdatasync(fd);
 }
 
+static int fail_journal(const struct tti_journal_place *place, const char *name, int code,
+			struct tt_error *err)
+{
+	char what[NAME_MAX + 16];
+
+	snprintf(what, sizeof(what), "journal %s", name);
+	return tti_fail_sys(err, code, place->path, what);
+}
+
 /* Whoever may read or write the archive may do so with its journal. */
 static int create_like_archive(const struct tti_journal_place *place,
 			       struct tt_error *err)
@@ -151,8 +160,7 @@ static int create_like_archive(const struct tti_journal_place *place,
 	fd = openat(place->dir, place->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
-		return tti_fail(err, -errno, "%s: journal %s: %s", place->path,
-				place->temporary, tt_strerror(-errno));
+		return fail_journal(place, place->temporary, -errno, err);
 	/* another owner's archive: only root can give the file away, the mode must do */
 	if (fchown(fd, st.st_uid, st.st_gid) < 0 && fchown(fd, (uid_t)-1, st.st_gid) < 0)
 		errno = 0;
@@ -182,8 +190,7 @@ int tti_journal_write(struct tti_journal *journal, const struct tti_journal_plac
 	if (rc == TT_OK)
 		rc = tti_step_fsync_dir(place->dir);
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: journal %s: %s", place->path, place->name,
-				tt_strerror(rc));
+		return fail_journal(place, place->name, rc, err);
 	TTI_FAILPOINT("archive.journal.durable");
 	return TT_OK;
 
@@ -244,8 +251,7 @@ static int check_content(const struct tti_journal *journal,
 			       sizeof(journal->head) + n);
 
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: journal %s: %s", place->path, place->name,
-				tt_strerror(rc));
+		return fail_journal(place, place->name, rc, err);
 	crc = tti_crc32c(0, &journal->head, sizeof(journal->head));
 	if (tti_crc32c(crc, journal->pages, n) != trailer[0] || trailer[1] != 0)
 		return damaged(place, "checksum", err);
@@ -306,8 +312,7 @@ static int load_pages(struct tti_journal *journal, const struct tti_journal_plac
 		return tti_fail_sys(err, -ENOMEM, place->path, "journal");
 	rc = tti_pread_all(journal->fd, journal->pages, n, sizeof(journal->head));
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: journal %s: %s", place->path, place->name,
-				tt_strerror(rc));
+		return fail_journal(place, place->name, rc, err);
 	return check_content(journal, place, err);
 }
 
@@ -321,15 +326,13 @@ int tti_journal_load(struct tti_journal *journal, const struct tti_journal_place
 	if (journal->fd < 0 && errno == ENOENT)
 		return TTI_JOURNAL_NONE;
 	if (journal->fd < 0 || fstat(journal->fd, &st) < 0)
-		return tti_fail(err, -errno, "%s: journal %s: %s", place->path,
-				place->name, tt_strerror(-errno));
+		return fail_journal(place, place->name, -errno, err);
 	if (!S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size < sizeof(journal->head) + TRAILER_BYTES)
 		return damaged(place, "too short for a journal", err);
 	rc = tti_pread_all(journal->fd, &journal->head, sizeof(journal->head), 0);
 	if (rc < 0)
-		return tti_fail(err, rc, "%s: journal %s: %s", place->path, place->name,
-				tt_strerror(rc));
+		return fail_journal(place, place->name, rc, err);
 	if (is_zero(&journal->head, sizeof(journal->head)))
 		return TTI_JOURNAL_FINISHED;
 	rc = check_head(&journal->head, (uint64_t)st.st_size, place, err);

@@ -75,5 +75,5 @@ int tti_superblock_find(struct tti_superblock *out, uint64_t size,
 		out->address = at;
 		return parse(out, bytes, err);
 	}
-	return tti_fail(err, TT_E_FORMAT, "not an HDF5 file");
+	return tti_fail(err, TT_E_FORMAT, "not an HDF5 file, so no archive");
 }

@@ -60,6 +60,11 @@ int tti_fail_sys(struct tt_error *err, int code, const char *path, const char *w
 	return tti_fail(err, code, "%s: %s", path, tt_strerror(code));
 }
 
+int tt_error_system(struct tt_error *err, int code, const char *path, const char *what)
+{
+	return tti_fail_sys(err, code, path, what);
+}
+
 int tti_fail_in(struct tt_error *err, int code, const char *fmt, ...)
 {
 	struct tt_error inner;

@@ -161,7 +161,11 @@ int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
 {
 	char mount[PATH_MAX], words[160];
 	struct statvfs fs;
+	struct stat st;
 
+	if (err && code == -ENOSPC && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) &&
+	    !S_ISDIR(st.st_mode)) /* /dev/full: no file system to make room on */
+		return tti_fail(err, code, "%s: %s", path, tt_strerror(code));
 	if (!err || (code != -ENOSPC && code != -EDQUOT && code != -EFBIG))
 		return tti_fail_sys(err, code, path, NULL);
 	if (code != -ENOSPC || fstatvfs(fd, &fs) < 0) {
@@ -172,10 +176,18 @@ int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
 	}
 	tti_mount_point(fd, mount, sizeof(mount));
 	return tti_fail(
-		err, code, "%s: no space left on %s%s: needs %llu bytes, %llu are free%s",
+		err, code,
+		"%s: no space left on %s%s: needs %llu bytes, %llu are free%s: make room "
+		"there (of a ring by 'ticktail prune DIR', which needs none itself)",
 		path, mount[0] ? "the file system at " : "this file system", mount,
 		(unsigned long long)needed, (unsigned long long)fs.f_bavail * fs.f_frsize,
 		fs.f_files > 0 && fs.f_favail == 0 ? ", but no inode" : "");
+}
+
+int tt_error_space(struct tt_error *err, int code, const char *path, int fd,
+		   uint64_t needed)
+{
+	return tti_fail_space(err, code, path, fd, needed);
 }
 
 int tti_fsync_dir(int dirfd)
@@ -184,6 +196,19 @@ int tti_fsync_dir(int dirfd)
 	if (fsync(dirfd) < 0 && errno != EINVAL)
 		return -errno;
 	return TT_OK;
+}
+
+int tti_fail_parent(struct tt_error *err, int code, const char *path, const char *dir)
+{
+	char words[160];
+
+	if (code == -ENOENT)
+		return tti_fail(err, code, "%s: there is no directory %s: make it first",
+				path, dir);
+	tti_limit_words(code, words, sizeof(words));
+	return tti_fail(err, code, "%s: directory %s: %s%s%s%s", path, dir,
+			tt_strerror(code), words[0] ? " (" : "", words,
+			words[0] ? ")" : "");
 }
 
 int tti_open_parent(const char *path, const char **name_out, struct tt_error *err)
@@ -204,10 +229,7 @@ int tti_open_parent(const char *path, const char **name_out, struct tt_error *er
 	else
 		memcpy(dir, path, len), dir[len] = '\0';
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return tti_fail(err, -errno, "%s: directory %s: %s", path, dir,
-				tt_strerror(-errno));
-	return fd;
+	return fd < 0 ? tti_fail_parent(err, -errno, path, dir) : fd;
 }
 
 int tti_fsync_parent(const char *path)

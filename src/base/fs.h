@@ -52,6 +52,9 @@ int tti_fsync_parent(const char *path); /* the directory that holds path */
 /* Open the directory that holds path; *name_out points into path. */
 int tti_open_parent(const char *path, const char **name_out, struct tt_error *err);
 
+/* Words for a directory that cannot be opened on the way to path. */
+int tti_fail_parent(struct tt_error *err, int code, const char *path, const char *dir);
+
 /* A file that is to be. */
 struct tti_put_file {
 	const char *tmp, *name;

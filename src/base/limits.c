@@ -97,6 +97,14 @@ int tti_check_file_size(uint64_t offset, uint64_t n)
 	return limit_of(RLIMIT_FSIZE, &most) && offset + n > most ? -EFBIG : TT_OK;
 }
 
+static void say_space(char *words, size_t size, uint64_t bytes)
+{
+	snprintf(words, size,
+		 "the address space of this process is limited to %" PRIu64
+		 " bytes: raise that (ulimit -v, in KiB)",
+		 bytes);
+}
+
 void tti_limit_words(int code, char *words, size_t size)
 {
 	uint64_t n, most;
@@ -121,6 +129,17 @@ void tti_limit_words(int code, char *words, size_t size)
 				 "this process has %" PRIu64
 				 " mappings, as many as vm.max_map_count allows: raise "
 				 "that with sysctl, or open fewer files",
+				 n);
+		else if (limit_of(RLIMIT_AS, &n))
+			say_space(words, size, n);
+		break;
+	case -EAGAIN: /* of a thread that cannot be started */
+		if (limit_of(RLIMIT_AS, &n))
+			say_space(words, size, n);
+		else if (limit_of(RLIMIT_NPROC, &n))
+			snprintf(words, size,
+				 "this user may have %" PRIu64
+				 " processes and threads: raise that (ulimit -u)",
 				 n);
 		break;
 	case -EFBIG:

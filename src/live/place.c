@@ -42,8 +42,7 @@ static int open_dir(struct tti_place *place, struct tt_error *err)
 		return tti_fail_sys(err, -ENOMEM, place->path, NULL);
 	place->dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (place->dirfd < 0)
-		return tti_fail(err, -errno, "%s: directory %s: %s", place->path, dir,
-				tt_strerror(-errno));
+		return tti_fail_parent(err, -errno, place->path, dir);
 	place->in_ring = holds(place->dirfd, TTI_MANIFEST_NAME) ||
 			 holds(place->dirfd, TTI_SETTINGS_NAME);
 	return TT_OK;

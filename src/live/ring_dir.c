@@ -201,7 +201,10 @@ int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 	ring->writable = writable;
 	ring->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ring->dirfd < 0 && errno == ENOTDIR)
-		return tti_fail(err, TT_E_FORMAT, "%s: not a directory, so no ring", dir);
+		return tti_fail(err, TT_E_FORMAT,
+				"%s: not a directory, so no ring; 'ticktail create "
+				"--rolling' makes one",
+				dir);
 	if (ring->dirfd < 0)
 		return tti_fail_sys(err, -errno, dir, NULL);
 	ring->path = strdup(dir);

@@ -12,6 +12,7 @@ CLI_TESTS = \
 	tests/cli/hostile.t \
 	tests/cli/jsonl.t \
 	tests/cli/limits.t \
+	tests/cli/messages.t \
 	tests/cli/kill.t \
 	tests/cli/npy.t \
 	tests/cli/power.t tests/cli/power_file.t \
