@@ -18,7 +18,6 @@
 
 /* Opened for writing, by recovery. */
 struct tti_file_hints {
-	bool recovers;	   /* no row will be appended: what cannot be kept is not cut */
 	bool cut_unproven; /* rows that nothing proves after a reboot are cut as those behind
 			    * a mark are */
 };

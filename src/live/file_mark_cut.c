@@ -147,20 +147,17 @@ static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
 	count = live->end - row;
 	snprintf(tmp, sizeof(tmp), ".%s.cut.tmp", file->place.name);
 	rc = tti_cut_save(&what, name, &why);
-	if (rc < 0 && file->hints.recovers)
-		return tti_fail(err, rc, "%s", why.text);
-	if (rc == TT_OK)
-		say(live,
-		    "%" PRIu64 " rows that were not synced before the power loss were "
-		    "cut, now %s",
-		    count, name);
-	else
-		say(live,
-		    "%" PRIu64 " rows that were not synced before the power loss were "
-		    "cut, and stay behind its end until others take their place (%s)",
-		    count, tt_strerror(rc));
+	if (rc < 0) /* rows that follow would take their place */
+		return tti_fail(err, rc,
+				"%s: %" PRIu64 " rows that were not synced before the "
+				"power loss are to be cut, and cannot be kept: %s; or "
+				"take them as they are: remove %s.mark",
+				live->path, count, why.text, file->place.name);
+	say(live,
+	    "%" PRIu64 " rows that were not synced before the power loss were cut, now "
+	    "%s",
+	    count, name);
 	TTI_FAILPOINT("file.mark.saved");
-	rc = TT_OK;
 	if (start > row)
 		rc = tti_live_put_word(live, 0, row);
 	if (rc == TT_OK)

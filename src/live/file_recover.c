@@ -159,8 +159,7 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 		.wake_us = TT_WAKE_DEFAULT,
 		.helper_cpu = -1,
 	};
-	const struct tti_file_hints hints = { .recovers = true,
-					      .cut_unproven = rec->opts.cut_unproven };
+	const struct tti_file_hints hints = { .cut_unproven = rec->opts.cut_unproven };
 	struct tt_file *file;
 	int rc;
 

@@ -115,10 +115,29 @@ same "what was cut is kept" back all
 is "once" "$(find m -name '*.cut-*' -o -name '.*.tmp')" ""
 exits 0 "the file is whole then" "$ticktail" verify m/f.npy
 make_file
-exits 0 "a feed starts on the full disk: its file has room" put m/f.npy 20000 20002
-said "10000 rows that were not synced .* stay behind its end until others take their place \\(No space" "and says what it costs"
+for feed in "put m/f.npy 20000 20002" "$ticktail update m/f.npy 0 one.csv"; do
+	cp m/f.npy m/f.npy.mark .
+	printf 'value\n7\n' >one.csv
+	# shellcheck disable=SC2086
+	exits 1 "a writer that cannot keep what it cuts is refused: ${feed%% *}" $feed
+	said "f.npy: 10000 rows that were not synced .* cannot be kept: .*$bytes.*remove f.npy.mark" "it says how many, what is missing and the ways out"
+	same "the file is what it was" m/f.npy f.npy
+	same "and its mark" m/f.npy.mark f.npy.mark
+	is "and nothing else is there" "$(names | tr '\n' ' ')" "./f.npy ./f.npy.mark "
+	is "what is proven is shown" "$(count m/f.npy)" 5000
+done
+rm m/filler
+exits 0 "the feed starts when there is room" put m/f.npy 20000 20002
+rows_of m/f.npy.cut >back
+same "what was cut is kept" back all
 rows_of m/f.npy >back
 { seq 0 4999; seq 20000 20002; } >all
 same "its rows go on behind what is proven" back all
 exits 0 "the file is whole" "$ticktail" verify m/f.npy
+make_file
+rm m/f.npy.mark
+exits 0 "without its mark the rows are taken as they are, on the full disk" put m/f.npy 20000 20002
+rows_of m/f.npy >back
+{ seq 0 14999; seq 20000 20002; } >all
+same "all of them" back all
 finish
