@@ -156,6 +156,37 @@ static void populate(struct tt_ring_writer *writer, struct tti_wfile *file)
 	atomic_store_explicit(&writer->populated, file->populated, memory_order_relaxed);
 }
 
+/* No next file: who meets it first counts it, and the append that it keeps out or the helper
+ * that wanted to be ahead of that append met the same.  Each append after it is refused anew,
+ * and counts. */
+static void count_unmade(struct tt_ring_writer *writer, bool helps,
+			 const struct tt_error *err)
+{
+	bool is_known = helps ? LOAD(writer->retry_ns) != 0
+			      : atomic_exchange_explicit(&writer->unmade_told, false,
+							 memory_order_relaxed);
+
+	if (!is_known)
+		tti_ring_count_error(&writer->ring, tti_writer_rows(writer), err->code,
+				     err);
+	if (!is_known && helps)
+		atomic_store_explicit(&writer->unmade_told, true, memory_order_relaxed);
+	atomic_store_explicit(&writer->retry_ns, tti_clock_monotonic_ns() + RETRY_NS,
+			      memory_order_relaxed);
+}
+
+int tti_writer_unmade(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	count_unmade(writer, false, err);
+	return err->code;
+}
+
+void tti_writer_made(struct tt_ring_writer *writer)
+{
+	atomic_store_explicit(&writer->retry_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&writer->unmade_told, false, memory_order_relaxed);
+}
+
 /* An attempt that failed is repeated after a while, and counted once as long as it fails. */
 static void prepare(struct tt_ring_writer *writer)
 {
@@ -164,17 +195,12 @@ static void prepare(struct tt_ring_writer *writer)
 
 	tti_ring_refresh(&writer->upkeep);
 	if (tti_upkeep_prepare(writer, &next, &err) < 0) {
-		if (LOAD(writer->retry_ns) == 0)
-			tti_ring_count_error(&writer->ring, tti_writer_rows(writer),
-					     err.code, &err);
-		atomic_store_explicit(&writer->retry_ns,
-				      tti_clock_monotonic_ns() + RETRY_NS,
-				      memory_order_relaxed);
+		count_unmade(writer, true, &err);
 		return;
 	}
 	next->populated = tti_populate(&next->live, 0, 0);
 	TTI_FAILPOINT("ring.prepare.done");
-	atomic_store_explicit(&writer->retry_ns, 0, memory_order_relaxed);
+	tti_writer_made(writer);
 	tti_count_prepared(tti_writer_counters(writer));
 	tti_next_give(writer, next);
 }

@@ -326,9 +326,12 @@ static int roll_here(struct tt_ring_writer *writer, struct tt_error *err)
 		tti_upkeep_keep(writer, &before);
 	next = tti_next_take(writer); /* made while we waited */
 	if (!next) {
-		rc = tti_upkeep_prepare(writer, &next, err);
-		if (rc < 0)
-			return tti_upkeep_count(writer, rc, err);
+		struct tt_error why;
+
+		if (tti_upkeep_prepare(writer, &next, &why) < 0)
+			return tti_fail(err, tti_writer_unmade(writer, &why), "%s",
+					why.text);
+		tti_writer_made(writer);
 	}
 	rc = commit(writer, next, true, err);
 	if (rc < 0)

@@ -66,6 +66,7 @@ struct tt_ring_writer {
 	/* upkeep tells the pulse */
 	_Atomic(uint64_t) synced_name, synced_end, populated;
 	_Atomic(int64_t) synced_ns, retry_ns, claim_ns; /* monotonic */
+	_Atomic(bool) unmade_told; /* the helper counted that it can make no next file */
 	/* when to look at max_bytes again; 0: after the next roll will do */
 	_Atomic(int64_t) limit_ns;
 
@@ -237,6 +238,9 @@ int64_t tti_writer_roll_due(const struct tt_ring_writer *writer, int64_t first_n
 /* The same by who holds the work mutex already. */
 int tti_writer_roll_held(struct tt_ring_writer *writer, struct tt_error *err);
 /* Roll for a seal request and answer it; held: with the work mutex. */
+/* The next file could not be made: counted, unless it was already.  Returns the code of err. */
+int tti_writer_unmade(struct tt_ring_writer *writer, struct tt_error *err);
+void tti_writer_made(struct tt_ring_writer *writer);
 void tti_writer_serve(struct tt_ring_writer *writer, bool held);
 /* Tell readers and requesters that something happened. */
 void tti_writer_wake(struct tt_ring_writer *writer, bool always);

@@ -80,6 +80,19 @@ check_on() { # KIND
 	success "$kind: the ring is whole" "$ticktail" verify r
 	fill_up
 
+	# ---- how it is counted ----
+	for sync in none 20 each; do
+		errors() { "$ticktail" status r --json | "$PYTHON" -c 'import json, sys
+print(json.load(sys.stdin)["counters"]["errors"])'; }
+		before=$(errors)
+		bad=
+		for i in 1 2 3 4; do
+			! "$ticktail" append r "$work/rows.csv" --sync $sync >"$work/.out" 2>&1 &&
+				[ "$(errors)" = $((before + i)) ] || bad="$bad $i: $(errors) after $before;"
+		done
+		is "$kind: --sync $sync: a refused append is one error" "$bad" ""
+	done
+
 	# ---- what needs no room ----
 	success "$kind: read" "$ticktail" read r --tail 5
 	success "$kind: info" "$ticktail" info r
