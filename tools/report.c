@@ -56,7 +56,10 @@ int cli_usage(const struct cli_ctx *ctx, const char *fmt, ...)
 
 int cli_fail_error(const struct cli_ctx *ctx, const struct tt_error *err)
 {
-	cli_fail(ctx, "%s", err->text);
+	bool is_full = err->code == -ENOSPC && strstr(err->text, "no space left on");
+
+	cli_fail(ctx, "%s%s", err->text,
+		 is_full ? ": make room there (in rings by 'ticktail prune DIR')" : "");
 	return err->code == TT_E_DAMAGED ? CLI_EXIT_DAMAGE : CLI_EXIT_FAILED;
 }
 

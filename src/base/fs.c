@@ -176,9 +176,7 @@ int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
 	}
 	tti_mount_point(fd, mount, sizeof(mount));
 	return tti_fail(
-		err, code,
-		"%s: no space left on %s%s: needs %llu bytes, %llu are free%s: make room "
-		"there (of a ring by 'ticktail prune DIR', which needs none itself)",
+		err, code, "%s: no space left on %s%s: needs %llu bytes, %llu are free%s",
 		path, mount[0] ? "the file system at " : "this file system", mount,
 		(unsigned long long)needed, (unsigned long long)fs.f_bavail * fs.f_frsize,
 		fs.f_files > 0 && fs.f_favail == 0 ? ", but no inode" : "");

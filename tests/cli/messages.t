@@ -153,7 +153,7 @@ mkdir full
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=512k,mode=755 none full 2>/dev/null; then
 	mounted=yes
 	dd if=/dev/zero of=full/fill bs=4k 2>/dev/null
-	each "a full disk" 1 full/x 'no space left on the file system at [^ ]*full: needs [0-9]+ bytes, 0 are free: make room there \(of a ring by .ticktail prune DIR' \
+	each "a full disk" 1 full/x 'no space left on the file system at [^ ]*full: needs [0-9]+ bytes, 0 are free: make room there \(in rings by .ticktail prune DIR' \
 		"$makes
 gen --rows 100000 -o @"
 	is "nothing is left on it" "$(ls -A full)" fill
