@@ -5,7 +5,8 @@
 differential.py DRIVER SEQUENCES [SEED [FIRST]]
 
 After every operation values, slab_indices, slab_offsets and slab shapes must be equal, and
-before it the texts of the plans.  Prints the seed; FIRST repeats from one sequence on.
+before it the texts of the plans.  Prints the seed, and on standard error each 10,000 sequences how
+far it is; FIRST repeats from one sequence on.
 """
 import math
 import random
@@ -16,6 +17,7 @@ import warnings
 import numpy as np
 from versioned_hdf5.staged_changes import StagedChangesArray
 
+PROGRESS = 10000
 DTYPES = ["i1", "u2", "i4", "i8", "f4", "f8", "c16", "b1"]
 
 
@@ -221,12 +223,13 @@ class Arrays:
         self.driver.do(f"load {self.name}")
 
     def commit(self):
-        self.log.append("commit")
+        where = self.rng.choice(["memory", "gaps", "apart"])
+        self.log.append(f"commit {where}")
         self.compare_plan("hash", self.theirs._hash_plan())
         self.theirs._calc_hashes()
         self.compare_plan("commit", self.theirs._commit_plan())
         self.theirs.commit(lambda shape, dtype: np.zeros(shape, dtype))
-        self.driver.do(f"commit {self.name}")
+        self.driver.do(f"commit {self.name} {where}")
 
     def append(self):
         """Theirs has none: a resize and a set."""
@@ -317,6 +320,9 @@ def main():
             for line in arrays.log if arrays else []:
                 print(f"#   {line}")
             sys.exit(1)
+        done = i + 1 - first
+        if done % PROGRESS == 0:
+            print(f"# seed {seed}: {done} of {count}", file=sys.stderr, flush=True)
     print(f"ok - {count} sequences without a difference")
 
 

@@ -4,7 +4,8 @@
  *	full NAME ELEMENT SHAPE CHUNK FILL	over NAME bases|staged ELEMENT SHAPE CHUNK FILL DATA
  *	get NAME INDEX				set NAME INDEX | ELEMENT SHAPE DATA
  *	resize NAME SHAPE			append NAME ELEMENT SHAPE DATA
- *	load NAME	commit NAME		copy NAME NEW
+ *	load NAME				commit NAME memory|gaps|apart
+ *	copy NAME NEW
  *	astype NAME NEW ELEMENT			refill NAME NEW FILL
  *	rechunk NAME NEW CHUNK			free NAME
  *	plan NAME get|set INDEX			plan NAME resize SHAPE
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "staged/driver_slabs.h"
 #include "ticktail/staged.h"
 
 enum { NAMES = 16 };
@@ -342,6 +344,17 @@ static int derive(const char *command, struct tt_staged *array, struct tt_error 
 	return rc;
 }
 
+static int do_commit(struct tt_staged *array, struct tt_error *err)
+{
+	const char *where = word();
+
+	return tt_staged_commit(array,
+				strcmp(where, "gaps") == 0    ? driver_alloc_gaps
+				: strcmp(where, "apart") == 0 ? driver_alloc_apart
+							      : tt_staged_alloc_memory,
+				NULL, 0, err);
+}
+
 static int change(const char *command, struct tt_staged *array, struct tt_error *err)
 {
 	uint64_t shape[TT_MAX_RANK];
@@ -359,7 +372,7 @@ static int change(const char *command, struct tt_staged *array, struct tt_error 
 	if (strcmp(command, "load") == 0)
 		return tt_staged_load(array, err);
 	if (strcmp(command, "commit") == 0)
-		return tt_staged_commit(array, tt_staged_alloc_memory, NULL, 0, err);
+		return do_commit(array, err);
 	if (strcmp(command, "plan") == 0)
 		return do_plan(array, err);
 	return derive(command, array, err);

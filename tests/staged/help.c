@@ -339,6 +339,16 @@ void gives(struct tt_staged *array, const char *index, const char *expected)
 		      index, said, expected);
 }
 
+const uint8_t *digest_at(struct tt_staged *array, uint64_t slab, uint64_t row)
+{
+	uint64_t count;
+	const uint8_t *digests = tt_staged_digests(array, slab, &count);
+
+	ck_assert_ptr_nonnull(digests);
+	ck_assert_uint_lt(row, count);
+	return digests + 32 * row;
+}
+
 struct tt_staged_info info_of(const struct tt_staged *array)
 {
 	struct tt_staged_info info;

@@ -51,6 +51,8 @@ void plan_is(struct tt_staged *array, enum tt_staged_op op, const char *argument
 	     const char *expected);
 struct tt_plan_info plan_info(struct tt_staged *array, enum tt_staged_op op,
 			      const char *argument);
+/* the 32 bytes of a chunk's digest, which is known */
+const uint8_t *digest_at(struct tt_staged *array, uint64_t slab, uint64_t row);
 struct tt_staged_info info_of(const struct tt_staged *array);
 
 /* Runs the tests of one suite; check's own macros name them. */

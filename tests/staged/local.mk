@@ -3,6 +3,7 @@ staged_help = tests/staged/help.c tests/staged/help.h
 check_PROGRAMS += \
 	tests/staged/driver \
 	tests/staged/test_digest \
+	tests/staged/test_scenarios_digest \
 	tests/staged/test_scenarios_index \
 	tests/staged/test_scenarios_write \
 	tests/staged/test_scenarios_resize \
@@ -10,15 +11,21 @@ check_PROGRAMS += \
 	tests/staged/test_scenarios_commit
 TESTS += \
 	tests/staged/test_digest \
+	tests/staged/test_scenarios_digest \
 	tests/staged/test_scenarios_index \
 	tests/staged/test_scenarios_write \
 	tests/staged/test_scenarios_resize \
 	tests/staged/test_scenarios_derive \
 	tests/staged/test_scenarios_commit
+tests_staged_driver_SOURCES = tests/staged/driver.c \
+	tests/staged/driver_slabs.c tests/staged/driver_slabs.h
 tests_staged_driver_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_driver_LDADD = $(TEST_LIBS)
 tests_staged_test_digest_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_digest_LDADD = $(TEST_LIBS)
+tests_staged_test_scenarios_digest_SOURCES = tests/staged/test_scenarios_digest.c $(staged_help)
+tests_staged_test_scenarios_digest_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_scenarios_digest_LDADD = $(TEST_LIBS)
 tests_staged_test_scenarios_index_SOURCES = tests/staged/test_scenarios_index.c $(staged_help)
 tests_staged_test_scenarios_index_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_scenarios_index_LDADD = $(TEST_LIBS)
@@ -60,7 +67,8 @@ tests_staged_test_box_LDADD = $(TEST_LIBS)
 # without memory
 check_PROGRAMS += tests/staged/test_alloc
 TESTS += tests/staged/test_alloc
-tests_staged_test_alloc_SOURCES = tests/staged/test_alloc.c $(staged_help)
+tests_staged_test_alloc_SOURCES = tests/staged/test_alloc.c \
+	tests/staged/failing.c tests/staged/failing.h $(staged_help)
 tests_staged_test_alloc_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_alloc_LDADD = $(TEST_LIBS)
 tests_staged_test_alloc_LDFLAGS = \

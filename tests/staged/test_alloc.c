@@ -2,100 +2,13 @@
 /* Every allocation of every operation fails once.  Each time the call says so, values, tables
  * and slabs are as before, no memory is lost, and the same call then does its work. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "staged/failing.h"
 #include "staged/help.h"
-
-/* ---- Allocations that fail; the linker's --wrap leads here ---- */
-
-static _Atomic(long) until_failure; /* 0: none fails */
-static long living;
-
-/* What is alive of ours, by linear probing: check frees things that did not come from here. */
-enum { PLACES = 1 << 16 };
-static void *places[PLACES];
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t n);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t n);
-void __wrap_free(void *memory);
-
-static bool fails(void)
-{
-	return atomic_load(&until_failure) > 0 &&
-	       atomic_fetch_sub(&until_failure, 1) == 1;
-}
-
-static size_t find(const void *memory)
-{
-	size_t at = ((uintptr_t)memory >> 4) * 0x9e3779b1u % PLACES;
-
-	while (places[at] && places[at] != memory)
-		at = (at + 1) % PLACES;
-	return at;
-}
-
-static void *count(void *memory)
-{
-	if (memory) {
-		places[find(memory)] = memory;
-		living++;
-	}
-	return memory;
-}
-
-static void forget(void *memory)
-{
-	size_t at = find(memory);
-
-	if (!memory || !places[at])
-		return;
-	places[at] = NULL;
-	living--;
-	/* those behind it may have stood there if they could */
-	for (at = (at + 1) % PLACES; places[at]; at = (at + 1) % PLACES) {
-		void *other_memory = places[at];
-
-		places[at] = NULL;
-		places[find(other_memory)] = other_memory;
-	}
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : count(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : count(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *old, size_t n)
-{
-	void *memory;
-
-	if (fails())
-		return NULL;
-	memory = __real_realloc(old, n);
-	if (memory)
-		forget(old);
-	return count(memory);
-}
-
-void __wrap_free(void *memory)
-{
-	forget(memory);
-	__real_free(memory);
-}
 
 /* ---- Arrays to work on ---- */
 
@@ -471,9 +384,9 @@ static bool fail_once(size_t call, size_t setup, bool shared, long n)
 		f.other = copy_of(f.array);
 	look(f.array, &before);
 	look(f.other ? f.other : f.array, &other);
-	atomic_store(&until_failure, n);
+	failing_arm(n);
 	rc = calls[call].run(&f);
-	fired = atomic_exchange(&until_failure, 0) == 0 && n > 0;
+	fired = failing_disarm() && n > 0;
 	ck_assert_msg(rc == (fired ? -ENOMEM : TT_OK),
 		      "%s: %d when allocation %ld failed", name, rc, fired ? n : 0);
 	if (fired) {
@@ -497,11 +410,11 @@ static void fail_each(size_t call, size_t setup, bool shared)
 	long before_all, n = 1;
 
 	fail_once(call, setup, shared, 0);
-	before_all = living;
+	before_all = failing_living();
 	while (fail_once(call, setup, shared, n)) {
-		ck_assert_msg(living == before_all,
+		ck_assert_msg(failing_living() == before_all,
 			      "%s: %ld pieces of memory lost at allocation %ld",
-			      calls[call].name, living - before_all, n);
+			      calls[call].name, failing_living() - before_all, n);
 		n++;
 	}
 	printf("# %s, array %zu%s: %ld allocations\n", calls[call].name, setup,
