@@ -207,6 +207,21 @@ static void run_commit(const struct bench_case *c, struct tt_staged *array)
 	staged_must(tt_staged_commit(array, tt_staged_alloc_memory, NULL, 0, &err), &err);
 }
 
+/* Not the function that lets a commit keep the staged slab. */
+static int alloc_own(void *ctx, const struct tt_nd *like, struct tt_base_slab *out,
+		     struct tt_error *err)
+{
+	return tt_staged_alloc_memory(ctx, like, out, err);
+}
+
+static void run_commit_own(const struct bench_case *c, struct tt_staged *array)
+{
+	struct tt_error err;
+
+	(void)c;
+	staged_must(tt_staged_commit(array, alloc_own, NULL, 0, &err), &err);
+}
+
 const struct bench_case staged_cases[] = {
 	{ &tiny, BASE, "get all", run_get_all, NONE, 10, 0 },
 	{ &tiny, STAGED, "get all", run_get_all, MEMCPY_INTO, 10, 0 },
@@ -231,14 +246,20 @@ const struct bench_case staged_cases[] = {
 	{ &c25, BASE, "get all", run_get_all, MEMCPY_INTO, 0, 0 },
 	{ &c25, BASE, "set point", run_set_point, NONE, 10, 0 },
 	{ &c25, STAGED, "commit", run_commit, SHA256, 0, 0.8 },
+	{ &c25, STAGED, "commit into own memory", run_commit_own, SHA256_COPY, 0, 0.8 },
+	{ &c25, STAGED, "commit into own memory", run_commit_own, SHA256, 0, 0 },
 	{ &c50, BASE, "get all", run_get_all, MEMCPY_INTO, 0, 0.7 },
 	{ &c50, STAGED, "get all", run_get_all, MEMCPY_INTO, 0, 0.7 },
 	{ &c50, BASE, "set all", run_set_all, MEMCPY_FRESH, 0, 0.7 },
 	{ &c50, BASE, "set point", run_set_point, NONE, 10, 0 },
 	{ &c50, STAGED, "commit", run_commit, SHA256, 0, 0.8 },
+	{ &c50, STAGED, "commit into own memory", run_commit_own, SHA256_COPY, 0, 0.8 },
+	{ &c50, STAGED, "commit into own memory", run_commit_own, SHA256, 0, 0 },
 	{ &c250, BASE, "get all", run_get_all, MEMCPY_INTO, 0, 0.7 },
 	{ &c250, BASE, "set all", run_set_all, MEMCPY_FRESH, 0, 0.7 },
 	{ &c250, STAGED, "commit", run_commit, SHA256, 0, 0.8 },
+	{ &c250, STAGED, "commit into own memory", run_commit_own, SHA256_COPY, 0, 0.8 },
+	{ &c250, STAGED, "commit into own memory", run_commit_own, SHA256, 0, 0 },
 	{ &wide, STAGED, "get all", run_get_all, NONE, 10, 0 },
 	{ &wide, STAGED, "set point", run_set_point, NONE, 10, 0 },
 	{ &wide, STAGED, "set all", run_set_all, NONE, 10, 0 },

@@ -5,7 +5,7 @@
 
 #include <ticktail/staged.h>
 
-enum limit { NONE, MEMCPY_INTO, MEMCPY_FRESH, SHA256 };
+enum limit { NONE, MEMCPY_INTO, MEMCPY_FRESH, SHA256, SHA256_COPY };
 
 enum state { FULL, BASE, STAGED, FRAGMENTED };
 

@@ -71,6 +71,7 @@ def operation(words, shape, dtype):
         "resize edges": lambda a: a.resize(larger),
         "load": lambda a: a.load(),
         "commit": lambda a: a.commit(allocate),
+        "commit into own memory": lambda a: a.commit(allocate),
     }[words]
 
 
