@@ -8,6 +8,7 @@ LINT_TESTS = \
 	tests/lint/man.t \
 	tests/lint/options.t \
 	tests/lint/paths.t \
+	tests/lint/structs.t \
 	tests/lint/words.t
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
