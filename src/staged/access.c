@@ -261,12 +261,15 @@ int tt_staged_resize(struct tt_staged *array, const uint64_t *shape, struct tt_e
 static int check_rows(const struct tt_staged *array, const struct tt_nd *rows,
 		      struct tt_error *err)
 {
+	char given[TTI_SHAPE_TEXT], own[TTI_SHAPE_TEXT];
+
 	if (rows->rank != array->rank ||
 	    !tti_shape_equal(array->rank - 1, rows->shape + 1, array->shape + 1))
-		return tti_fail(
-			err, TT_E_MISMATCH,
-			"rows to append must have the array's rank and its sizes on "
-			"every axis but the first");
+		return tti_fail(err, TT_E_MISMATCH,
+				"rows of shape %s do not fit behind those of an array of "
+				"shape %s: only the first size may differ",
+				tti_shape_text(rows->rank, rows->shape, given),
+				tti_shape_text(array->rank, array->shape, own));
 	if (rows->shape[0] > (uint64_t)INT64_MAX - array->shape[0])
 		return tti_fail(err, -EOVERFLOW, "more rows than can be counted");
 	return TT_OK;

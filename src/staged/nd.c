@@ -16,6 +16,8 @@ const char *tti_shape_text(uint32_t rank, const uint64_t *shape,
 {
 	size_t len = (size_t)snprintf(text, TTI_SHAPE_TEXT, "(");
 
+	if (rank > TT_MAX_RANK) /* a caller's own: its shape holds no more */
+		rank = TT_MAX_RANK;
 	for (uint32_t i = 0; i < rank; i++)
 		len += (size_t)snprintf(text + len, TTI_SHAPE_TEXT - len, "%s%" PRIu64,
 					i ? ", " : "", shape[i]);

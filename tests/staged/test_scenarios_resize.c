@@ -177,10 +177,13 @@ START_TEST(rows_are_appended)
 	struct tt_nd rows = nd_of("i4", "2,2", "10..13");
 	struct tt_nd narrow = nd_of("i8", "2,1", "1 2");
 	struct tt_nd none = nd_of("i8", "0,2", "");
+	struct tt_error why = { TT_OK, "" };
 
 	ck_assert_int_eq(tt_staged_append(a, &rows, NULL), TT_OK);
 	gives(a, "...", "5,2: 0 1 2 3 4 5 10 11 12 13");
-	ck_assert_int_eq(tt_staged_append(a, &narrow, NULL), TT_E_MISMATCH);
+	ck_assert_int_eq(tt_staged_append(a, &narrow, &why), TT_E_MISMATCH);
+	ck_assert_ptr_nonnull(strstr(why.text, "shape (2, 1)"));
+	ck_assert_ptr_nonnull(strstr(why.text, "shape (5, 2)"));
 	ck_assert_int_eq(tt_staged_append(a, &none, NULL), TT_OK);
 	gives(a, "...", "5,2: 0 1 2 3 4 5 10 11 12 13");
 	commit(a);
