@@ -42,10 +42,13 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     path = sys.argv[1]
-    if "-f" in sys.argv:
-        views = follow(path)
-    else:
-        views = map(rows, files(path) if Path(path).is_dir() else [path])
-    for view in views:
-        for row in view.tolist():
-            print(*(row if isinstance(row, tuple) else [row]), sep=",", flush=True)
+    try:
+        if "-f" in sys.argv:
+            views = follow(path)
+        else:
+            views = map(rows, files(path) if Path(path).is_dir() else [path])
+        for view in views:
+            for row in view.tolist():
+                print(*(row if isinstance(row, tuple) else [row]), sep=",", flush=True)
+    except (OSError, ValueError) as why:  # no such path, no ring, no .npy file
+        sys.exit(f"{sys.argv[0]}: {path}: {why}")

@@ -68,4 +68,13 @@ is "read_ring.py reads one file" "$(head -n "$(wc -l <one)" numpy | cmp - one &&
 "$python" -c 'import numpy; numpy.save("plain.npy", numpy.arange(3))'
 is "read_ring.py reads a plain file" \
 	"$("$python" "$top_srcdir/examples/read_ring.py" plain.npy | tr '\n' ' ')" "0 1 2 "
+echo hello >text
+mkdir empty
+for path in none empty text; do
+	for follow in "" -f; do
+		# shellcheck disable=SC2086
+		exits 1 "read_ring.py $path $follow: refused" "$python" "$top_srcdir/examples/read_ring.py" $path $follow
+		is "... in one line that names it" "$(wc -l <.out) $(grep -c "read_ring.py: $path: " .out)" "1 1"
+	done
+done
 finish
