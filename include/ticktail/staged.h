@@ -23,7 +23,8 @@
  * Errors:    TT_E_RANGE (an index or a shape outside what there is), TT_E_MISMATCH
  *            (shapes, ranks, sizes or types that do not go together), TT_E_UNSUPPORTED
  *            (an index that is legal in NumPy but not here), TT_E_DTYPE, TT_E_MISUSE
- *            (read-only), -ENOMEM, -EOVERFLOW, and what a base slab returns.
+ *            (read-only, or something that is NULL and must not be), -ENOMEM, -EOVERFLOW,
+ *            and what a base slab returns.
  * Link:      libticktail-archive. */
 #ifndef TICKTAIL_STAGED_H
 #define TICKTAIL_STAGED_H
@@ -114,8 +115,9 @@ TT_API void tt_index_free(struct tt_index_list *list); /* NULL: nothing */
  * into to, whose shape is count[] and whose element is the slab's.  It is called on the
  * thread that called us; of copies used on different threads, on each of them.
  * write (NULL: cannot be written) is called by a commit for the slab that its allocator
- * gave.  release is called once, when the last array that has the slab lets go; may be
- * NULL. */
+ * gave.  Both return 0 or a negative code, which the call that needed them returns; err,
+ * if not set by them, gets words for it.  A positive code is TT_E_MISUSE.
+ * release is called once, when the last array that has the slab lets go; may be NULL. */
 struct tt_base_slab {
 	struct tt_element element;
 	uint32_t rank;
@@ -229,7 +231,8 @@ TT_API int tt_staged_load(struct tt_staged *array, struct tt_error *err);
 
 /* The chunks that are not in the full slab, row-major, cut at the edges.  start and count
  * are the box in the array, from[] its start in slab number slab; data is NULL for a base
- * slab.  fn returns 0 to go on, else changes returns its value. */
+ * slab.  fn must not change the array; it returns 0 to go on, else changes returns its
+ * value. */
 struct tt_staged_change {
 	const uint64_t *start, *count;
 	uint64_t slab;
@@ -247,7 +250,8 @@ TT_API int tt_staged_changes(struct tt_staged *array,
 TT_API int tt_staged_hash(struct tt_staged *array, unsigned threads,
 			  struct tt_error *err);
 /* Make room for a new base slab of the element, rank and shape of like (its data is
- * NULL); *out is to be writable, in memory or by write. */
+ * NULL); *out is to be writable and readable, in memory (no two elements in one place) or by
+ * write and read.  Returns 0 or a negative code, as these do. */
 typedef int tt_staged_alloc_fn(void *ctx, const struct tt_nd *like,
 			       struct tt_base_slab *out, struct tt_error *err);
 /* A base slab in memory; what lies beyond the edge of the array in it is not to be relied on.
@@ -308,7 +312,7 @@ TT_API void tt_staged_plan_free(struct tt_staged_plan *plan); /* NULL: nothing *
 
 /* A slab, or the output of a get, or the value of a set. */
 #define TT_PLAN_OUTSIDE UINT64_MAX
-/* rows rows from slab from to slab to. */
+/* rows rows from slab from to slab to; all 0 for a transfer that there is none of. */
 struct tt_plan_transfer {
 	uint64_t from, to, rows;
 };

@@ -148,13 +148,27 @@ static bool overlaps(const struct tt_staged *array, const struct tt_nd *value)
 	return false;
 }
 
+static int check_value(const struct tt_nd *value, struct tt_error *err)
+{
+	if (value->rank > TT_MAX_RANK)
+		return tti_fail(err, TT_E_RANGE,
+				"a value of rank %" PRIu32 ": at most %d axes",
+				value->rank, TT_MAX_RANK);
+	if (!value->data && !tti_shape_empty(value->rank, value->shape))
+		return tti_fail(err, TT_E_MISUSE,
+				"a value with no data: set where its elements are");
+	return tt_element_check(value->element, err);
+}
+
 /* value in the array's element and in memory of its own where that is needed. */
 static int prepare_value(const struct tt_staged *array, const struct tt_nd *value,
 			 struct tt_nd *out, void **owned, struct tt_error *err)
 {
 	uint64_t bytes;
-	int rc;
+	int rc = check_value(value, err);
 
+	if (rc < 0)
+		return rc;
 	if (!tti_can_cast(value->element, array->element))
 		return tti_fail(err, TT_E_DTYPE,
 				"a value of %c%" PRIu32 " cannot become %c%" PRIu32,
@@ -225,6 +239,8 @@ static int widen_all(struct tt_staged *array, const uint64_t *shape, struct tt_e
 {
 	int rc = TT_OK;
 
+	if (tti_shape_empty(array->rank, shape))
+		return TT_OK; /* no chunk stays */
 	for (size_t i = array->bases + 1; rc == TT_OK && i < array->entries.count; i++) {
 		struct tti_entry *entry = tti_entry_at(array, i);
 
@@ -240,6 +256,8 @@ static int resize(struct tt_staged *array, const uint64_t *shape,
 {
 	int rc = refuse_read_only(array, err);
 
+	if (rc == TT_OK && !shape)
+		rc = tti_fail(err, TT_E_MISUSE, "a resize without the new shape");
 	if (rc < 0 || tti_shape_equal(array->rank, shape, array->shape))
 		return rc;
 	rc = widen_all(array, shape, err);
@@ -270,9 +288,10 @@ static int check_rows(const struct tt_staged *array, const struct tt_nd *rows,
 				"shape %s: only the first size may differ",
 				tti_shape_text(rows->rank, rows->shape, given),
 				tti_shape_text(array->rank, array->shape, own));
-	if (rows->shape[0] > (uint64_t)INT64_MAX - array->shape[0])
+	if (array->shape[0] > INT64_MAX ||
+	    rows->shape[0] > (uint64_t)INT64_MAX - array->shape[0])
 		return tti_fail(err, -EOVERFLOW, "more rows than can be counted");
-	return TT_OK;
+	return check_value(rows, err);
 }
 
 int tt_staged_append(struct tt_staged *array, const struct tt_nd *rows,

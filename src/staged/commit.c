@@ -97,6 +97,15 @@ int tt_staged_hash(struct tt_staged *array, unsigned threads, struct tt_error *e
 
 /* ---- Committing ---- */
 
+/* Elements of the slab that share their place would be written one over the other. */
+static bool has_still_axis(const struct tt_base_slab *base)
+{
+	for (uint32_t i = 0; i < base->rank; i++)
+		if (base->shape[i] > 1 && base->strides[i] == 0)
+			return true;
+	return false;
+}
+
 static int check_new_base(const struct tt_nd *like, const struct tt_base_slab *base,
 			  struct tt_error *err)
 {
@@ -109,6 +118,10 @@ static int check_new_base(const struct tt_nd *like, const struct tt_base_slab *b
 			err, TT_E_MISMATCH,
 			"commit: the new base slab has another shape or element than "
 			"was asked for, or cannot be written and read");
+	if (base->memory && has_still_axis(base))
+		return tti_fail(err, TT_E_MISMATCH,
+				"commit: the new base slab has a stride of 0: set the "
+				"strides of its memory");
 	return TT_OK;
 }
 
@@ -259,7 +272,9 @@ static int fill_base(const struct tt_staged_plan *plan, struct tt_staged *array,
 	}
 	memcpy(like.shape, array->chunk, sizeof(array->chunk));
 	like.shape[0] = *(const uint64_t *)plan->appended.items;
-	rc = target->alloc(target->ctx, &like, &base, err);
+	tti_before_call(err);
+	rc = tti_after_call(target->alloc(target->ctx, &like, &base, err),
+			    "the allocator of base slabs", err);
 	if (rc < 0)
 		return rc;
 	rc = tti_slab_base(&slab, &base, err);
@@ -313,6 +328,10 @@ int tt_staged_commit(struct tt_staged *array, tt_staged_alloc_fn *alloc, void *c
 	if (array->read_only)
 		return tti_fail(err, TT_E_MISUSE,
 				"the array is read-only; commit a copy of it");
+	if (!alloc)
+		return tti_fail(err, TT_E_MISUSE,
+				"a commit needs an allocator of base slabs: "
+				"tt_staged_alloc_memory is one");
 	if (array->entries.count > array->bases + 1)
 		rc = tt_staged_hash(array, threads, err);
 	if (rc == TT_OK)

@@ -144,6 +144,10 @@ int tt_staged_create(struct tt_staged **out, const struct tt_staged_opts *opts,
 		return tti_fail(
 			err, TT_E_MISUSE,
 			"slab_indices and slab_offsets go together: set both or none");
+	if (mine.base_count > 0 && !mine.bases)
+		return tti_fail(err, TT_E_MISUSE,
+				"%" PRIu64 " base slabs, but bases is not set",
+				mine.base_count);
 	form = (struct tti_array_form){ mine.element, mine.rank, mine.shape, mine.chunk,
 					mine.fill };
 	if (form.element.bytes == 0 && mine.base_count > 0)
@@ -224,6 +228,9 @@ int tt_staged_from_array(struct tt_staged **out, const struct tt_staged_over *ov
 	form = (struct tti_array_form){ mine.from->element, mine.from->rank,
 					mine.from->shape, mine.chunk, mine.fill };
 	rc = tti_array_new(&array, &form, err);
+	if (rc == TT_OK && array->grid->chunks > 0 && !mine.from->data)
+		rc = tti_fail(err, TT_E_MISUSE,
+			      "an array over memory: from has no data, set where it is");
 	if (rc == TT_OK && array->grid->chunks > 0)
 		rc = push_columns(array, &mine, err);
 	if (rc == TT_OK)

@@ -156,6 +156,10 @@ int tt_staged_astype(struct tt_staged **out, struct tt_staged *array,
 		rc = tti_fail(err, TT_E_DTYPE, "%c%" PRIu32 " cannot become %c%" PRIu32,
 			      array->element.kind, array->element.bytes, element.kind,
 			      element.bytes);
+	if (rc == TT_OK && bases && bases->count > 0 && !slabs)
+		rc = tti_fail(err, TT_E_MISUSE,
+			      "%" PRIu64 " new base slabs, but bases is not set",
+			      bases->count);
 	if (rc == TT_OK && bases && bases->count != array->bases)
 		rc = tti_fail(err, TT_E_MISMATCH,
 			      "%" PRIu64 " base slabs for an array of %" PRIu64,
@@ -249,9 +253,12 @@ int tt_staged_refill(struct tt_staged **out, struct tt_staged *array, const void
 {
 	tti_auto_staged *copy = NULL;
 	struct refill refill = { .old = tti_fill_of(array), .fill = fill, .err = err };
-	int rc = tt_staged_copy(&copy, array, err);
+	int rc;
 
 	*out = NULL;
+	if (!fill)
+		return tti_fail(err, TT_E_MISUSE, "a refill without the new fill value");
+	rc = tt_staged_copy(&copy, array, err);
 	if (rc < 0)
 		return rc;
 	if (tti_element_same(array->element, fill, refill.old)) {
@@ -302,6 +309,9 @@ int tt_staged_rechunk(struct tt_staged **out, struct tt_staged *array,
 	int rc;
 
 	*out = NULL;
+	if (!chunk)
+		return tti_fail(err, TT_E_MISUSE,
+				"a rechunk without the new chunk shape");
 	rc = tt_staged_copy(&copy, array, err);
 	if (rc < 0)
 		return rc;

@@ -14,8 +14,14 @@
 const char *tti_shape_text(uint32_t rank, const uint64_t *shape,
 			   char text[TTI_SHAPE_TEXT])
 {
-	size_t len = (size_t)snprintf(text, TTI_SHAPE_TEXT, "(");
+	size_t len;
 
+	/* a caller's, which there may be nothing behind */
+	if (rank > TT_MAX_RANK) {
+		snprintf(text, TTI_SHAPE_TEXT, "of rank %" PRIu32, rank);
+		return text;
+	}
+	len = (size_t)snprintf(text, TTI_SHAPE_TEXT, "(");
 	if (rank > TT_MAX_RANK) /* a caller's own: its shape holds no more */
 		rank = TT_MAX_RANK;
 	for (uint32_t i = 0; i < rank; i++)

@@ -140,7 +140,8 @@ static uint64_t stored_rows(const struct tt_staged_plan *plan,
 			    const struct tti_group *group, struct tt_plan_cursor *cursor,
 			    struct sheet sheet)
 {
-	uint64_t n = tti_min_u64(sheet.room, group->count - cursor->at);
+	uint64_t n = tti_min_u64(sheet.room,
+				 group->count - tti_min_u64(group->count, cursor->at));
 
 	if (n > 0)
 		memcpy(sheet.rows,

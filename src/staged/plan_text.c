@@ -86,7 +86,9 @@ void tt_staged_plan_transfer(const struct tt_staged_plan *plan, uint64_t i,
 {
 	const struct tti_group *group = (const struct tti_group *)plan->groups.items + i;
 
-	*out = (struct tt_plan_transfer){ group->from, group->to, group->rows };
+	*out = (struct tt_plan_transfer){ 0, 0, 0 };
+	if (i < plan->groups.count)
+		*out = (struct tt_plan_transfer){ group->from, group->to, group->rows };
 }
 
 uint64_t tt_staged_plan_rows(const struct tt_staged_plan *plan, uint64_t transfer,
@@ -94,7 +96,9 @@ uint64_t tt_staged_plan_rows(const struct tt_staged_plan *plan, uint64_t transfe
 {
 	const struct tti_group *groups = plan->groups.items;
 
-	return tti_staged_plan_rows(plan, &groups[transfer], cursor, rows, room);
+	return transfer < plan->groups.count
+		       ? tti_staged_plan_rows(plan, &groups[transfer], cursor, rows, room)
+		       : 0;
 }
 
 /* ---- Words ---- */

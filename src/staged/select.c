@@ -118,12 +118,22 @@ static int new_list(uint64_t count, uint64_t **out, const struct place *place)
 	return TT_OK;
 }
 
+static int missing(const struct place *place, const char *what)
+{
+	return tti_fail(place->err, TT_E_MISUSE,
+			"the list of the index of axis %" PRIu32 " has no %s: it is NULL",
+			place->axis, what);
+}
+
 static int take_ints(struct tti_axis_sel *sel, const struct tt_index *index,
 		     const struct place *place)
 {
 	uint64_t *list;
-	int rc = new_list(index->count, &list, place);
+	int rc;
 
+	if (index->count > 0 && !index->ints)
+		return missing(place, "positions");
+	rc = new_list(index->count, &list, place);
 	for (uint64_t i = 0; rc == TT_OK && i < index->count; i++)
 		if (!resolve(index->ints[i], place->size, &list[i])) {
 			free(list);
@@ -147,6 +157,8 @@ static int take_bools(struct tti_axis_sel *sel, const struct tt_index *index,
 			"; size of axis is %" PRIu64
 			" but size of corresponding boolean axis is %" PRIu64,
 			place->axis, place->size, index->count);
+	if (index->count > 0 && !index->bools)
+		return missing(place, "flags");
 	for (uint64_t i = 0; i < index->count; i++)
 		set += index->bools[i];
 	rc = new_list(set, &list, place);
@@ -186,6 +198,9 @@ static int check_form(uint32_t rank, const struct tt_index *index, uint32_t coun
 	uint32_t dots = 0, lists = 0, runs = 0;
 	bool in_run = false, ints = false;
 
+	if (count > 0 && !index)
+		return tti_fail(err, TT_E_MISUSE,
+				"an index of %" PRIu32 " items that is NULL", count);
 	for (uint32_t i = 0; i < count; i++) {
 		bool advanced = is_list(&index[i]) || index[i].kind == TT_INDEX_INT;
 

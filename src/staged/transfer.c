@@ -5,6 +5,7 @@
  *            say. */
 #include "staged/transfer.h"
 
+#include "base/error.h"
 #include "base/num.h"
 
 /* How many of count steps of stride from start stay below size. */
@@ -114,6 +115,16 @@ static bool window(const struct tti_side *side, const uint64_t *start,
 	return true;
 }
 
+int tti_after_call(int rc, const char *what, struct tt_error *err)
+{
+	if (rc > 0)
+		return tti_fail(err, TT_E_MISUSE,
+				"%s returned %d: must be 0 or a negative code", what, rc);
+	if (rc < 0 && err && err->code != rc)
+		return tti_fail(err, rc, "%s: %s", what, tt_strerror(rc));
+	return rc;
+}
+
 int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from,
 		      struct tti_rows rows, struct tt_error *err)
 {
@@ -127,9 +138,11 @@ int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from
 		for (uint32_t axis = 0; axis < from->rank; axis++)
 			count[axis] = fit(row.from[axis], row.count[axis],
 					  row.from_stride[axis], from->shape[axis]);
-		if (window(to, row.to, row.to_stride, count, &part))
-			rc = from->read(from->ctx, row.from, count, row.from_stride,
-					&part, err);
+		if (!window(to, row.to, row.to_stride, count, &part))
+			continue;
+		tti_before_call(err);
+		rc = from->read(from->ctx, row.from, count, row.from_stride, &part, err);
+		rc = tti_after_call(rc, "the read of a base slab", err);
 	}
 	return rc;
 }
@@ -147,8 +160,11 @@ int tti_transfer_write(const struct tt_base_slab *to, const struct tti_side *fro
 		for (uint32_t axis = 0; axis < to->rank; axis++)
 			count[axis] = fit(row.to[axis], row.count[axis],
 					  row.to_stride[axis], to->shape[axis]);
-		if (window(from, row.from, row.from_stride, count, &part))
-			rc = to->write(to->ctx, row.to, count, &part, err);
+		if (!window(from, row.from, row.from_stride, count, &part))
+			continue;
+		tti_before_call(err);
+		rc = to->write(to->ctx, row.to, count, &part, err);
+		rc = tti_after_call(rc, "the write of a base slab", err);
 	}
 	return rc;
 }

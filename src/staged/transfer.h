@@ -53,4 +53,13 @@ int tti_transfer_read(const struct tti_side *to, const struct tt_base_slab *from
 int tti_transfer_write(const struct tt_base_slab *to, const struct tti_side *from,
 		       struct tti_rows rows, struct tt_error *err);
 
+/* Around a call of a function of the caller's, which may leave err as it is and return anything:
+ * the code to return in place of rc, with words. */
+static inline void tti_before_call(struct tt_error *err)
+{
+	if (err)
+		err->code = TT_OK;
+}
+int tti_after_call(int rc, const char *what, struct tt_error *err);
+
 #endif

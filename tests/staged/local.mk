@@ -64,6 +64,13 @@ TESTS += tests/staged/test_box
 tests_staged_test_box_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_staged_test_box_LDADD = $(TEST_LIBS)
 
+# what callers get wrong
+check_PROGRAMS += tests/staged/test_refusals
+TESTS += tests/staged/test_refusals
+tests_staged_test_refusals_SOURCES = tests/staged/test_refusals.c $(staged_help)
+tests_staged_test_refusals_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_staged_test_refusals_LDADD = $(TEST_LIBS)
+
 # without memory
 check_PROGRAMS += tests/staged/test_alloc
 TESTS += tests/staged/test_alloc
