@@ -107,7 +107,7 @@ static void trickle(struct tt_ring_writer *writer)
 	}
 }
 
-/* The one system call that a roll cannot do without, after the same wait. */
+/* The system call that a file without a name ahead costs, after the same wait. */
 static int bare_child(void *arg)
 {
 	const struct block *block = arg;

@@ -9,6 +9,7 @@ LDADD = tests/lib/libhelp.la libttlive.la libttbase.la $(CHECK_LIBS)
 check_LTLIBRARIES += tests/lib/libhelp.la
 tests_lib_libhelp_la_SOURCES = \
 	tests/lib/mp.c tests/lib/mp.h \
+	tests/lib/quiet_thread.c tests/lib/quiet_thread.h \
 	tests/lib/sanitizers.h \
 	tests/lib/tmpdir.c tests/lib/tmpdir.h \
 	tests/live/crash_help.c tests/live/crash_help.h tests/live/crash_suite.h \

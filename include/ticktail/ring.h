@@ -93,8 +93,8 @@ TT_API void tt_ring_info_free(struct tt_ring_info *info); /* accepts an empty on
 struct tt_ring_writer;
 
 /* Two threads a process serve all its writers: one wakes sleeping readers and watches, the
- * other does what may take long: pages faulted in ahead, the next file made before it is
- * needed, timed syncs, rolls that are asked for or due while no row comes.  They start with
+ * other does what may take long: pages faulted in ahead, the next file made and named before
+ * it is needed, timed syncs, rolls that are asked for or due while no row comes.  They start with
  * the first writer that wants them and end with the last.  Late or without them everything is
  * right, appends take longer, and what was to happen in time happens at the next append or
  * tt_ring_writer_idle(). */
@@ -133,8 +133,8 @@ TT_API const struct tt_dtype *tt_ring_writer_dtype(const struct tt_ring_writer *
 TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
 
 /* Append count rows across files.  Hot path: a look at one word, a copy, a store: no lock, no
- * allocation, no clock, no system call, but at a roll, with wake or sync each, and without
- * helper.  On an error (a roll that failed: -ENOSPC, ...) the rows
+ * allocation, no clock, no system call, but with wake or sync each, without helper, and at a
+ * roll whose file the helper did not make and name in time (else a roll reads a clock).  On an error (a roll that failed: -ENOSPC, ...) the rows
  * published before it stay; *done_out (may be NULL) counts those of this call.  The writer can
  * go on after the cause is gone. */
 TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,

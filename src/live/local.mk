@@ -52,6 +52,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_manifest.c \
 	src/live/ring_mark.c src/live/ring_mark.h \
 	src/live/ring_merge.c \
+	src/live/ring_name.c \
 	src/live/ring_next.c \
 	src/live/ring_number.c \
 	src/live/ring_open.c \

@@ -117,7 +117,8 @@ static bool look(struct tti_duty *duty, const struct tti_look *look)
 							  LOAD(writer->claim_ns)))
 			tti_duty_kick(duty);
 	}
-	if (needs_help(writer, file, end, look->now_ns))
+	if (tti_name_is_due(writer, file, end, look->now_ns) ||
+	    needs_help(writer, file, end, look->now_ns))
 		tti_duty_kick(duty);
 	return moved;
 }
@@ -228,6 +229,13 @@ static void roll_idle(struct tt_ring_writer *writer, const struct tti_look *look
 	tti_duty_unclaim(&writer->duty);
 }
 
+/* All files before it are finished: a mark of it says that they are on disk.  Not so of one that
+ * came after the last look at what is finished. */
+static bool is_first(const struct tt_ring_writer *writer, const struct tti_wfile *file)
+{
+	return file->follows == 0 || file->follows == writer->finished_name;
+}
+
 static void work(struct tti_duty *duty)
 {
 	struct tt_ring_writer *writer = writer_of(duty);
@@ -246,7 +254,8 @@ static void work(struct tti_duty *duty)
 	end = tti_wfile_end(file);
 	if (look.now_ns >= LOAD(writer->retry_ns) && wants_next(writer, &file->live, end))
 		prepare(writer);
-	if (is_sync_due(writer, file, end, look.now_ns)) {
+	tti_name_ahead(writer, tti_clock_monotonic_ns());
+	if (is_sync_due(writer, file, end, look.now_ns) && is_first(writer, file)) {
 		keep(writer, tti_upkeep_sync(writer, file, &err), &err);
 		populate(writer, file);
 	}

@@ -4,6 +4,7 @@
  * Invariant: at each instant every published row is in exactly one file of a list, whatever is
  * merged or shifted while it is made. */
 #include "live/ring.h"
+#include "live/ring_cut.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -250,6 +251,41 @@ bool tti_ring_has_files(struct tti_ring *ring)
 	return scan(ring, &items, NULL) == TT_OK && items.count > 0;
 }
 
+/* The next file of a writer that lives, or that was killed: it has its name before its roll.
+ * The file before takes rows, and it has neither an entry nor rows. */
+static bool is_ahead(const struct tti_ring *ring, const struct tti_names *names)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	uint64_t last, before;
+	bool is;
+
+	if (!ring->set.addr || names->count < 2)
+		return false;
+	last = names->at[names->count - 1];
+	before = tti_ring_find_entry(ring, names->at[names->count - 2]);
+	if (before == TTI_NO_ENTRY || tti_ring_find_entry(ring, last) != TTI_NO_ENTRY ||
+	    tti_field_load(&tti_ring_entry(ring, before)->rows) != TTI_ROWS_UNKNOWN)
+		return false;
+	is = tti_ring_open_raw(ring, last, &live, NULL) == TT_OK && live.end == 0;
+	tti_live_close(&live);
+	return is;
+}
+
+/* What the directory tells, when no manifest does. */
+static int queue_from_files(const struct tti_ring *ring, const struct tti_items *items,
+			    struct tti_names *out, struct tt_error *err)
+{
+	out->at = calloc(items->count, sizeof(*out->at));
+	if (!out->at)
+		return tti_fail_sys(err, -ENOMEM, ring->path, NULL);
+	for (size_t i = 0; i < items->count; i++)
+		if (!items->at[i].merged)
+			out->at[out->count++] = items->at[i].name;
+	if (is_ahead(ring, out))
+		out->count--;
+	return TT_OK;
+}
+
 int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
@@ -265,13 +301,7 @@ int tti_ring_queue(struct tti_ring *ring, struct tti_names *out, struct tt_error
 	rc = scan(ring, &items, err);
 	if (rc < 0 || items.count == 0)
 		return rc;
-	out->at = calloc(items.count, sizeof(*out->at));
-	if (!out->at)
-		return tti_fail_sys(err, -ENOMEM, ring->path, NULL);
-	for (size_t i = 0; i < items.count; i++)
-		if (!items.at[i].merged)
-			out->at[out->count++] = items.at[i].name;
-	return TT_OK;
+	return queue_from_files(ring, &items, out, err);
 }
 
 int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error *err)

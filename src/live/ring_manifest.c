@@ -257,6 +257,11 @@ static int size_manifest(struct tti_ring *ring, uint64_t keep, struct tt_error *
 	return ring->lock.addr ? TT_OK : tti_ring_fail_manifest(ring, err);
 }
 
+static bool is_entered(const struct tti_ring_item *item)
+{
+	return item->published && !item->merged && !item->shadowed;
+}
+
 /* The newest files into the slots.  Values fall here, which is why readers look twice.  All
  * slots are emptied and then filled from the last to the first: until the first is stored the
  * manifest cannot be taken for a right one, whatever was in it. */
@@ -266,12 +271,12 @@ static void fill_slots(struct tti_ring *ring, const struct tti_items *items)
 	uint64_t files = 0, at;
 
 	for (size_t i = 0; i < items->count; i++)
-		files += !items->at[i].merged && !items->at[i].shadowed;
+		files += is_entered(&items->at[i]);
 	for (at = 0; at < ring->slots; at++)
 		tti_slot_store(slots, at, 0);
 	at = tti_min_u64(files, ring->slots);
 	for (size_t i = items->count; i > 0 && at > 0; i--) {
-		if (items->at[i - 1].merged || items->at[i - 1].shadowed)
+		if (!is_entered(&items->at[i - 1]))
 			continue;
 		TTI_FAILPOINT("ring.rebuild.slot");
 		tti_slot_store(slots, --at, items->at[i - 1].name);

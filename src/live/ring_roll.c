@@ -145,61 +145,23 @@ void tti_writer_set_limit(struct tt_ring_writer *writer)
 			      : tti_min_u64(live->capacity, live->end + rows);
 }
 
-/* Names only grow, whatever the clock does. */
-static int next_name(struct tt_ring_writer *writer, uint64_t *out, struct tt_error *err)
-{
-	uint64_t newest = tti_max_u64(tti_writer_file(writer)->name,
-				      tti_ring_newest(&writer->ring));
-	int64_t now = writer->clock_ns();
-
-	if (newest == UINT64_MAX)
-		return tti_fail(err, TT_E_RANGE,
-				"%s: no name is left after file %" PRIu64 ".npy",
-				writer->ring.path, newest);
-	*out = tti_max_u64(now > 0 ? (uint64_t)now : 1, newest + 1);
-	/* one step is counted once, however many names it makes lie ahead of the clock */
-	if (writer->clock_seen_ns == 0)
-		writer->clock_seen_ns = (int64_t)tti_min_u64(newest, INT64_MAX);
-	if (now < writer->clock_seen_ns)
-		tti_count_clock_step(
-			tti_writer_counters(writer),
-			(int64_t)tti_min_u64((uint64_t)writer->clock_seen_ns -
-						     (uint64_t)now,
-					     INT64_MAX));
-	writer->clock_seen_ns = now;
-	return TT_OK;
-}
-
-/* The number of the next file's first row in the whole ring. */
-static uint64_t next_base(const struct tti_wfile *file)
-{
-	uint64_t base = tti_field_load(&file->entry->base);
-
-	return base == TTI_ROWS_UNKNOWN ? base : base + file->live.end;
-}
-
 struct roll {
 	struct tt_ring_writer *writer;
 	struct tti_wfile *from, *to;
-	uint64_t name;
 	bool syncs; /* all is on disk before it is seen, and the work mutex is held */
 };
 
-/* Named for those who list the directory; not yet published. */
+/* Named for those who list the directory; not yet published.  As a rule it has been for a
+ * while, and this is no system call. */
 static int take_name(struct roll *roll, struct tt_error *err)
 {
 	const struct tti_ring *ring = &roll->writer->ring;
-	char file_name[TTI_RING_NAME_BYTES];
-	int rc;
+	int rc = tti_name_now(roll->writer, roll->to, err);
 
-	tti_ring_format_name(file_name, roll->name, false);
-	rc = tti_rename_new(ring->dirfd, TTI_RING_NEXT_NAME, ring->dirfd, file_name);
 	if (rc < 0)
-		return tti_fail_sys(err, rc, roll->to->live.path, "rename");
-	tti_wfile_set_name(roll->to, ring, roll->name);
+		return rc;
 	TTI_FAILPOINT("ring.roll.renamed");
-	if (roll->syncs)
-		rc = tti_fsync_dir(ring->dirfd);
+	rc = roll->syncs ? tti_fsync_dir(ring->dirfd) : TT_OK;
 	return rc < 0 ? tti_fail_sys(err, rc, roll->to->live.path,
 				     "fsync of its directory")
 		      : TT_OK;
@@ -221,6 +183,20 @@ static int seal(struct roll *roll, struct tt_error *err)
 	return roll->syncs ? tti_ring_sync_settings(&writer->ring, err) : TT_OK;
 }
 
+/* Who sleeps sees the new file within the pulse's period, as it sees rows: that call is not
+ * made here.  A pulse that sleeps itself, or will be woken by this append only when it is
+ * over, is none. */
+static void wake(struct tt_ring_writer *writer)
+{
+	bool pulses = tti_crew_has(&writer->duty) && writer->wake_us != TT_WAKE_EACH &&
+		      !(tti_attention(&writer->duty) & TTI_ATTEND_ASLEEP);
+
+	if (pulses)
+		tti_wake_bump(tti_ring_words(&writer->ring));
+	else
+		tti_writer_wake(writer, true);
+}
+
 /* The finished file is upkeep's from here on. */
 static void switch_files(struct roll *roll)
 {
@@ -228,6 +204,7 @@ static void switch_files(struct roll *roll)
 	struct tti_wfile *from = roll->from;
 
 	roll->to->before = from->before + from->live.end;
+	roll->to->follows = from->name;
 	atomic_store_explicit(&writer->file, roll->to, memory_order_release);
 	set_roll_due(writer, INT64_MAX);
 	tti_writer_set_limit(writer);
@@ -237,7 +214,7 @@ static void switch_files(struct roll *roll)
 						      memory_order_relaxed))
 		;
 	TTI_FAILPOINT("ring.roll.switched");
-	tti_writer_wake(writer, true);
+	wake(writer);
 	TTI_FAILPOINT("ring.roll.woken");
 }
 
@@ -247,12 +224,13 @@ static int publish(struct roll *roll, struct tt_error *err)
 	int rc = take_name(roll, err);
 
 	if (rc == TT_OK) {
-		tti_entry_fill(roll->to->entry, roll->name, next_base(roll->from));
+		tti_entry_fill(roll->to->entry, roll->to->name,
+			       tti_wfile_next_base(roll->from));
 		TTI_FAILPOINT("ring.roll.entered");
 		rc = seal(roll, err);
 	}
 	if (rc == TT_OK)
-		rc = tti_ring_publish_name(&writer->ring, roll->name, err);
+		rc = tti_ring_publish_name(&writer->ring, roll->to->name, err);
 	if (rc < 0)
 		tti_field_store(&roll->from->entry->rows, TTI_ROWS_UNKNOWN);
 	return rc;
@@ -266,35 +244,30 @@ static int commit(struct tt_ring_writer *writer, struct tti_wfile *to, bool sync
 			     .from = tti_writer_file(writer),
 			     .to = to,
 			     .syncs = syncs && writer->sync_ms != TT_SYNC_NONE };
-	char file_name[TTI_RING_NAME_BYTES];
-	int rc;
+	int rc = publish(&roll, err);
 
-	/* npyt readers with a longer queue enlarge the manifest */
-	tti_ring_refresh_manifest(&writer->ring);
-	rc = next_name(writer, &roll.name, err);
-	if (rc == TT_OK)
-		rc = publish(&roll, err);
 	if (rc < 0)
-		goto undo;
+		tti_wfile_discard(to, &writer->ring); /* it is named nowhere yet */
 	tti_next_free(writer);
+	if (rc < 0)
+		return rc;
 	switch_files(&roll);
 	tti_count_roll(tti_writer_counters(writer));
 	return TT_OK;
-
-undo: /* the new file is named nowhere yet */
-	if (to->name != 0) {
-		tti_ring_format_name(file_name, to->name, false);
-		tti_entry_release(to->entry);
-		unlinkat(writer->ring.dirfd, file_name, 0);
-		tti_wfile_free(to);
-	} else {
-		tti_wfile_discard(to, &writer->ring);
-	}
-	tti_next_free(writer);
-	return rc;
 }
 
-/* Stores and one rename.  0: there is no prepared file. */
+/* The file made ahead, or NULL. */
+static struct tti_wfile *take_next(struct tt_ring_writer *writer)
+{
+	struct tti_wfile *next = tti_next_take(writer);
+
+	if (!next || !tti_name_was_published(writer, next))
+		return next;
+	tti_next_free(writer);
+	return NULL;
+}
+
+/* Stores, and one rename when the name was not given ahead.  0: there is no prepared file. */
 static int roll_prepared(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_wfile *next;
@@ -304,7 +277,7 @@ static int roll_prepared(struct tt_ring_writer *writer, struct tt_error *err)
 	/* who syncs each append syncs each roll */
 	if (writer->sync_ms == TT_SYNC_EACH)
 		return 0;
-	next = tti_next_take(writer);
+	next = take_next(writer);
 	if (!next)
 		return 0;
 	before = tti_clock_monotonic_ns();
@@ -319,20 +292,14 @@ static int roll_prepared(struct tt_ring_writer *writer, struct tt_error *err)
 static int roll_here(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_wfile *next;
-	struct tt_error before;
+	struct tt_error before, why;
 	int rc;
 
 	if (tti_upkeep_finish(writer, &before) < 0)
 		tti_upkeep_keep(writer, &before);
-	next = tti_next_take(writer); /* made while we waited */
-	if (!next) {
-		struct tt_error why;
-
-		if (tti_upkeep_prepare(writer, &next, &why) < 0)
-			return tti_fail(err, tti_writer_unmade(writer, &why), "%s",
-					why.text);
-		tti_writer_made(writer);
-	}
+	if (tti_upkeep_prepare(writer, &next, &why) < 0)
+		return tti_fail(err, tti_writer_unmade(writer, &why), "%s", why.text);
+	tti_writer_made(writer);
 	rc = commit(writer, next, true, err);
 	if (rc < 0)
 		return tti_upkeep_count(writer, rc, err);
@@ -360,6 +327,8 @@ int tti_writer_roll_held(struct tt_ring_writer *writer, struct tt_error *err)
 	return roll_timed(writer, err);
 }
 
+/* Who meets the helper as it makes or names the next file waits for that, and then rolls with
+ * the file that it made. */
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	int rc = roll_prepared(writer, err);
@@ -367,7 +336,7 @@ int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err)
 	if (rc != 0)
 		return rc < 0 ? rc : TT_OK;
 	tti_upkeep_lock(writer);
-	rc = roll_timed(writer, err);
+	rc = tti_writer_roll_held(writer, err);
 	tti_upkeep_unlock(writer);
 	return rc;
 }

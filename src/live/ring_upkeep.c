@@ -166,6 +166,7 @@ int tti_upkeep_finish(struct tt_ring_writer *writer, struct tt_error *err)
 	tti_crew_pass(); /* the pulse may still look at them */
 	for (; file; file = next) {
 		next = file->older;
+		writer->finished_name = file->name;
 		tti_wfile_free(file);
 	}
 	TTI_FAILPOINT("ring.finish.closed");
@@ -208,8 +209,9 @@ void tti_upkeep_limit(struct tt_ring_writer *writer)
 	if (ring->settings.max_bytes == 0)
 		return;
 	tti_ring_refresh(ring);
-	rc = tti_ring_keep_under_limit(ring, writer->lock.fd, tti_round_up(next, 4096),
-				       &why);
+	/* one that is made lies there already, whatever its name */
+	next = tti_next_is_free(writer) ? tti_round_up(next, 4096) : 0;
+	rc = tti_ring_keep_under_limit(ring, writer->lock.fd, next, &why);
 	if (rc < 0 && !writer->over_limit)
 		tti_count_error(tti_writer_counters(writer), tti_writer_rows(writer), rc,
 				rc == TT_E_FULL ? "OVER_LIMIT" : NULL, why.text);

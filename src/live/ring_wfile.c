@@ -57,12 +57,20 @@ static size_t path_bytes(const struct tti_ring *ring)
 	return strlen(ring->path) + 1 + TTI_RING_NAME_BYTES;
 }
 
+void tti_wfile_format_name(char out[TTI_RING_NAME_BYTES], uint64_t name)
+{
+	if (name == 0)
+		strcpy(out, TTI_RING_NEXT_NAME);
+	else
+		tti_ring_format_name(out, name, false);
+}
+
 void tti_wfile_set_name(struct tti_wfile *file, const struct tti_ring *ring,
 			uint64_t name)
 {
 	char file_name[TTI_RING_NAME_BYTES];
 
-	tti_ring_format_name(file_name, name, false);
+	tti_wfile_format_name(file_name, name);
 	snprintf(file->live.path, path_bytes(ring), "%s/%s", ring->path, file_name);
 	file->name = name;
 }
@@ -162,9 +170,12 @@ undo:
 
 void tti_wfile_discard(struct tti_wfile *file, const struct tti_ring *ring)
 {
+	char file_name[TTI_RING_NAME_BYTES];
+
 	if (!file)
 		return;
-	unlinkat(ring->dirfd, TTI_RING_NEXT_NAME, 0);
+	tti_wfile_format_name(file_name, file->name);
+	unlinkat(ring->dirfd, file_name, 0);
 	TTI_FAILPOINT("ring.discard.unlinked");
 	tti_entry_release(file->entry);
 	tti_wfile_free(file);

@@ -16,6 +16,7 @@ struct tti_wfile {
 	struct tti_map entry_map; /* the page of the entry: no growth moves it */
 	struct tti_entry *entry;
 	uint64_t before;	    /* rows of this writer in files before, modulo 2^64 */
+	uint64_t follows;	    /* the file before; 0: it was not this writer's */
 	_Atomic(uint64_t) slow_end; /* end again, for tails that cannot be mapped */
 	struct tti_wfile *older;    /* in the list of finished files */
 	/* work mutex */
@@ -32,13 +33,24 @@ static inline uint64_t tti_wfile_end(const struct tti_wfile *file)
 		       : atomic_load_explicit(&file->slow_end, memory_order_acquire);
 }
 
+/* The number of the next file's first row in the whole ring; the owner's, of the file that it
+ * appends to. */
+static inline uint64_t tti_wfile_next_base(const struct tti_wfile *file)
+{
+	uint64_t base = tti_field_load(&file->entry->base);
+
+	return base == TTI_ROWS_UNKNOWN ? base : base + file->live.end;
+}
+
 /* An empty one; NULL without memory. */
 struct tti_wfile *tti_wfile_new(void);
 void tti_wfile_free(struct tti_wfile *file); /* accepts NULL; the entry stays */
 /* Map the page of entry idx. */
 int tti_wfile_take_entry(struct tti_wfile *file, const struct tti_ring *ring,
 			 uint64_t idx, struct tt_error *err);
-/* Give it its name, in words too; no allocation. */
+/* The name in the directory; 0 is TTI_RING_NEXT_NAME. */
+void tti_wfile_format_name(char out[TTI_RING_NAME_BYTES], uint64_t name);
+/* It has that name now, 0 for TTI_RING_NEXT_NAME: in words too; no allocation. */
 void tti_wfile_set_name(struct tti_wfile *file, const struct tti_ring *ring,
 			uint64_t name);
 
@@ -51,7 +63,7 @@ struct tti_wfile_make {
  * entries may grow. */
 int tti_wfile_prepare(struct tti_wfile **out, struct tti_ring *ring,
 		      const struct tti_wfile_make *make, struct tt_error *err);
-/* Take back what tti_wfile_prepare() made. */
+/* Take back what tti_wfile_prepare() made, whatever its name is by now. */
 void tti_wfile_discard(struct tti_wfile *file, const struct tti_ring *ring);
 
 #endif

@@ -167,7 +167,8 @@ static int settle(struct tt_ring_writer *writer, struct tt_error *err)
 
 	tti_upkeep_lock(writer);
 	finished = tti_upkeep_finish(writer, err);
-	tti_wfile_discard(next, &writer->ring);
+	if (next && !tti_name_was_published(writer, next))
+		tti_wfile_discard(next, &writer->ring);
 	rc = syncs && file->synced != file->live.end
 		     ? tti_upkeep_sync(writer, file, finished == TT_OK ? err : NULL)
 		     : TT_OK;

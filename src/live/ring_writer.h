@@ -21,9 +21,15 @@
 #include "live/ring_mark.h"
 #include "live/ring_wfile.h"
 
-/* TTI_RING_NEXT_NAME: upkeep makes it while there is none and hands it over; the owner takes it
- * for a roll and says when the name is free again. */
-enum tti_next { TTI_NEXT_NONE = 0, TTI_NEXT_READY, TTI_NEXT_TAKEN };
+/* The next file: upkeep makes it while there is none, as TTI_RING_NEXT_NAME, and hands it over;
+ * takes it again to give it its name ahead of the roll, or to take that back; the owner takes
+ * it for a roll and says when the next may be made. */
+enum tti_next {
+	TTI_NEXT_NONE = 0,
+	TTI_NEXT_READY, /* as TTI_RING_NEXT_NAME */
+	TTI_NEXT_NAMED, /* under its name, not published */
+	TTI_NEXT_TAKEN
+};
 
 struct tt_ring_writer {
 	struct tti_duty duty;
@@ -43,7 +49,8 @@ struct tt_ring_writer {
 	bool clean, no_helper, force_network_fs;
 	bool queue_whole;	  /* at open: the manifest needed no mending */
 	uint64_t counted_at_open; /* rows in the counters then */
-	int64_t clock_seen_ns; /* when the last file was named; a step is what lies before */
+	/* whose is next: when the last file was named; a step is what lies before */
+	int64_t clock_seen_ns;
 	int64_t wake_us, sync_ms;
 	struct tti_crew_opts crew_opts;
 	int64_t last_sync_ns;	    /* without helper */
@@ -61,7 +68,7 @@ struct tt_ring_writer {
 
 	/* between owner and upkeep */
 	_Atomic(uint32_t) next_state; /* enum tti_next */
-	struct tti_wfile *next;	      /* READY: upkeep's gift; TAKEN: the owner's */
+	struct tti_wfile *next; /* READY, NAMED: upkeep's gift; TAKEN: who took it */
 	_Atomic(struct tti_wfile *) finished; /* newest first, linked by older */
 	/* upkeep tells the pulse */
 	_Atomic(uint64_t) synced_name, synced_end, populated;
@@ -69,16 +76,29 @@ struct tt_ring_writer {
 	_Atomic(bool) unmade_told; /* the helper counted that it can make no next file */
 	/* when to look at max_bytes again; 0: after the next roll will do */
 	_Atomic(int64_t) limit_ns;
+	/* of the name ahead: when it was given, when to try again after a failure (monotonic),
+	 * and the rows there were when it was taken back */
+	_Atomic(int64_t) named_ns, name_retry_ns;
+	_Atomic(uint64_t) unnamed_rows;
+	/* upkeep tells the owner: the length of the manifest when it looked last */
+	_Atomic(uint64_t) manifest_bytes;
 
 	struct tti_ring upkeep;	       /* upkeep's own view; the descriptors are ring's */
 	struct tti_ring_marker marker; /* upkeep's */
-	bool over_limit;      /* upkeep: max_bytes could not be met, and that was told */
-	bool unmarked;	      /* rows of a file were lost: no mark any more */
-	struct tt_error kept; /* upkeep: an error of the helper that nobody was told */
+	uint64_t
+		finished_name; /* upkeep: the newest file that was finished; 0 none yet */
+	bool over_limit;       /* upkeep: max_bytes could not be met, and that was told */
+	bool unmarked;	       /* rows of a file were lost: no mark any more */
+	struct tt_error kept;  /* upkeep: an error of the helper that nobody was told */
 
 	/* pulse */
 	uint64_t seen_name, seen_end, seen_rows, seen_appends;
 	int64_t seen_ns; /* when it moved last */
+	uint64_t paced_rows,
+		pace_before; /* rows at the window's begin, and in the last one */
+	int64_t paced_ns;
+	/* the pulse tells the helper: rows that came in a window, now or just before */
+	_Atomic(uint64_t) pace;
 };
 
 /* The owner's, who stored it. */
@@ -164,19 +184,22 @@ static inline bool tti_next_is_free(const struct tt_ring_writer *writer)
 static inline void tti_next_give(struct tt_ring_writer *writer, struct tti_wfile *next)
 {
 	writer->next = next;
-	atomic_store_explicit(&writer->next_state, TTI_NEXT_READY, memory_order_release);
+	atomic_store_explicit(&writer->next_state,
+			      next->name == 0 ? TTI_NEXT_READY : TTI_NEXT_NAMED,
+			      memory_order_release);
 }
 
-/* The owner; NULL: not ready. */
+/* The owner, for a roll; upkeep, for its name.  NULL: there is none, or the other has it. */
 static inline struct tti_wfile *tti_next_take(struct tt_ring_writer *writer)
 {
-	uint32_t ready = TTI_NEXT_READY;
+	uint32_t state = atomic_load_explicit(&writer->next_state, memory_order_relaxed);
 
-	return atomic_compare_exchange_strong_explicit(
-		       &writer->next_state, &ready, TTI_NEXT_TAKEN, memory_order_acquire,
-		       memory_order_relaxed)
-		       ? writer->next
-		       : NULL;
+	while (state == TTI_NEXT_READY || state == TTI_NEXT_NAMED)
+		if (atomic_compare_exchange_weak_explicit(
+			    &writer->next_state, &state, TTI_NEXT_TAKEN,
+			    memory_order_acquire, memory_order_relaxed))
+			return writer->next;
+	return NULL;
 }
 
 static inline void tti_next_free(struct tt_ring_writer *writer)
@@ -246,6 +269,21 @@ void tti_writer_serve(struct tt_ring_writer *writer, bool held);
 void tti_writer_wake(struct tt_ring_writer *writer, bool always);
 /* Up to where appends need no look at anything but room. */
 void tti_writer_set_limit(struct tt_ring_writer *writer);
+
+/* ---- the next file's name (ring_name.c) ---- */
+
+/* Its name, for a roll by the owner, who took it: the one that it has ahead, or a new one, by a
+ * rename.  1: it had it, no system call was made. */
+int tti_name_now(struct tt_ring_writer *writer, struct tti_wfile *next,
+		 struct tt_error *err);
+/* Somebody entered the name ahead into the manifest: readers may have the file open, and it
+ * stays as it is, empty.  The owner, who took it; consumes next.  false: nobody did. */
+bool tti_name_was_published(struct tt_ring_writer *writer, struct tti_wfile *next);
+/* Pulse: is the name to be given or taken back now?  Keeps the pace. */
+bool tti_name_is_due(struct tt_ring_writer *writer, const struct tti_wfile *file,
+		     uint64_t end, int64_t now_ns);
+/* Helper, with the work mutex: give it or take it back when that is due. */
+void tti_name_ahead(struct tt_ring_writer *writer, int64_t now_ns);
 
 /* ---- to disk (ring_upkeep.c) ---- */
 

@@ -57,9 +57,12 @@ static void put_in_place(struct tt_ring_writer *writer)
 	record->acked++;
 }
 
+/* Longer than a name stays that no roll uses. */
+#define QUIET_US 1200000
+
 /* One life of a writer: rows, a roll with the file made ahead, a seal asked for while nothing
- * comes. */
-static void live_once(void)
+ * comes; quiet: nothing comes for a while. */
+static void live_once(bool quiet)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct tt_ring_writer *writer;
@@ -74,7 +77,7 @@ static void live_once(void)
 	tti_request_add(tti_ring_words(&writer->ring));
 	usleep(3000);
 	put(writer, 3);
-	usleep(1000);
+	usleep(quiet ? QUIET_US : 1000);
 	OK(tt_ring_writer_close(writer));
 }
 
@@ -93,8 +96,8 @@ static int work(void *unused)
 	OK(tt_dtype_parse(&dtype, "number:i8,value:f8", 18, false, &err));
 	OK(tt_ring_create("r", dtype, &opts, &err));
 	tt_dtype_unref(dtype);
-	while (tti_clock_monotonic_ns() < until)
-		live_once();
+	for (unsigned lives = 1; tti_clock_monotonic_ns() < until; lives++)
+		live_once(lives % 3 == 0);
 	return 1;
 }
 

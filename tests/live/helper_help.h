@@ -45,7 +45,13 @@ static inline void check_rows(const char *dir, int64_t count)
 
 static inline bool has_next(const struct tt_ring_writer *writer)
 {
-	return atomic_load(&writer->next_state) == TTI_NEXT_READY;
+	return atomic_load(&writer->next_state) == TTI_NEXT_READY ||
+	       atomic_load(&writer->next_state) == TTI_NEXT_NAMED;
+}
+
+static inline bool has_name(const struct tt_ring_writer *writer)
+{
+	return atomic_load(&writer->next_state) == TTI_NEXT_NAMED;
 }
 
 #endif

@@ -28,6 +28,7 @@ LIVE_TESTS = \
 	tests/live/test_ring_limit \
 	tests/live/test_ring_mend \
 	tests/live/test_ring_merge \
+	tests/live/test_ring_name \
 	tests/live/test_ring_prune \
 	tests/live/test_ring_seal \
 	tests/live/test_ring_surroundings \
