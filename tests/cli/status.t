@@ -98,6 +98,7 @@ is "saying why" "$(grep ^ticktail: .out)" "ticktail: status: r: no process write
 "$ticktail" top r --count 3 --interval 0.02 >top.out
 is "top prints a line a look elsewhere" "$(grep -c ' stopped  rows 400  ' top.out)" 3
 is "and no escapes" "$(tr -d '\n' <top.out | grep -c "$(printf '\033')")" 0
+rm top.out # not what is in it from before
 "$ticktail" top r --interval 0.02 >top.out 2>&1 &
 reader=$!
 wait_for 20 test -s top.out
