@@ -6,31 +6,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "base/fs.h"
+#include "base/num.h"
 
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 #define TEXT_BYTES 36 /* 8-4-4-4-12 digits */
-
-static int nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 static int parse(const char text[TEXT_BYTES], uint8_t out[TTI_BOOT_ID_BYTES])
 {
 	unsigned digits = 0;
 
 	for (unsigned i = 0; i < TEXT_BYTES; i++) {
-		int value = nibble(text[i]);
+		int value = tti_digit_value(text[i]);
 
 		if (text[i] == '-')
 			continue;
-		if (value < 0 || digits == 2 * TTI_BOOT_ID_BYTES)
+		if (value > 15 || digits == 2 * TTI_BOOT_ID_BYTES)
 			return -EINVAL;
 		out[digits / 2] =
 			(uint8_t)(digits % 2 ? out[digits / 2] | value : value << 4);

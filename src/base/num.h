@@ -45,6 +45,18 @@ static inline uint64_t tti_round_up(uint64_t n, uint64_t align)
 	return (n + align - 1) & ~(align - 1);
 }
 
+/* What a digit stands for in bases up to 16; 99 for any other byte. */
+static inline int tti_digit_value(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 99;
+}
+
 /* The whole of text[0..len) must be one decimal number; no sign for u64, optional sign for
  * i64, no spaces, no underscores.  false when it is not or does not fit. */
 bool tti_parse_u64(const char *text, size_t len, uint64_t *out);

@@ -125,24 +125,13 @@ bool tti_literal_at_string(struct tti_literal *lit)
 	return string_prefix(lit, &raw) >= 0;
 }
 
-static int digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
-
 /* Up to n digits in base; the number of digits taken. */
 static int take_digits(struct tti_literal *lit, int n, int base, uint32_t *out)
 {
 	int taken = 0;
 
 	for (*out = 0; taken < n; taken++, lit->pos++) {
-		int value = digit_value(byte_at(lit, lit->pos));
+		int value = tti_digit_value(byte_at(lit, lit->pos));
 
 		if (value >= base)
 			break;

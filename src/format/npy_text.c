@@ -132,17 +132,6 @@ static int take_key(struct scan *s, enum key *out)
 	return refuse(s, "an unknown key");
 }
 
-static int digit_value(int c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
-
 /* 0x, 0o and 0b, underscores between digits; leading zeros only in zero. */
 static int take_digits(struct scan *s, uint64_t *out)
 {
@@ -157,9 +146,9 @@ static int take_digits(struct scan *s, uint64_t *out)
 	else if (starts(s, "0b") || starts(s, "0B"))
 		base = 2;
 	s->at += base == 10 ? 0 : 2;
-	for (from = s->at; digit_value(peek(s)) < base; s->at++) {
+	for (from = s->at; tti_digit_value(peek(s)) < base; s->at++) {
 		if (tti_mul_overflow(value, (uint64_t)base, &value) ||
-		    tti_add_overflow(value, (uint64_t)digit_value(peek(s)), &value))
+		    tti_add_overflow(value, (uint64_t)tti_digit_value(peek(s)), &value))
 			return refuse(s, "an extent beyond 64 bits");
 		if (s->end - s->at >= 2 && s->at[1] == '_')
 			s->at++; /* what follows must be a digit: checked below */
