@@ -2,7 +2,6 @@
 /* resize: a live file of another capacity; its rows stay. */
 #include "commands.h"
 #include "kind.h"
-#include "output.h"
 
 static const struct cli_option options[] = {
 	{ 0, "capacity", "ROWS", "grow to so many rows" },

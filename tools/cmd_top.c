@@ -16,7 +16,6 @@
 #include "output.h"
 #include "signals.h"
 #include "status.h"
-#include "value.h"
 
 static const struct cli_option options[] = {
 	{ 0, "interval", "S", "seconds between two looks (1)" },

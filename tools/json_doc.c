@@ -61,7 +61,7 @@ void cli_json_shape(cli_json *object, const char *key, const uint64_t *shape,
 	json_object_object_add(object, key, array);
 }
 
-void cli_descr_text(const struct tt_dtype *dtype, const char **text, size_t *len)
+static void descr_text(const struct tt_dtype *dtype, const char **text, size_t *len)
 {
 	*text = tt_dtype_descr(dtype);
 	*len = strlen(*text);
@@ -76,7 +76,7 @@ void cli_json_dtype(cli_json *object, const char *key, const struct tt_dtype *dt
 	const char *text;
 	size_t len;
 
-	cli_descr_text(dtype, &text, &len);
+	descr_text(dtype, &text, &len);
 	json_object_object_add(object, key, text_object(text, len));
 }
 

@@ -21,8 +21,6 @@ void cli_json_dtype(cli_json *object, const char *key, const struct tt_dtype *dt
 /* Print to stdout and drop it; an exit status. */
 int cli_json_print(const struct cli_ctx *ctx, cli_json *document);
 
-/* The same string in words. */
-void cli_descr_text(const struct tt_dtype *dtype, const char **text, size_t *len);
 /* Versions of an archive as the array of "versions --json"; NULL: said, *status set. */
 struct tt_archive;
 cli_json *cli_json_versions(const struct cli_ctx *ctx, struct tt_archive *archive,

@@ -7,7 +7,8 @@
 
 #include "tail_file.h"
 
-int cli_tailed_remember(struct cli_tailed *t)
+/* Where the tail begins there are rows before it that it did not read. */
+static int remember(struct cli_tailed *t)
 {
 	struct cli_recent *recent = &t->tail->recent;
 	uint64_t count = t->row - t->info.start;
@@ -115,7 +116,7 @@ static int resume_at(struct cli_tailed *t)
 	if (stored->row > t->info.end)
 		return refuse_past_end(t);
 	t->row = stored->row;
-	cli_tailed_remember(t);
+	remember(t);
 	if (stored->inode == 0 || tail->recent.count != stored->seen_rows ||
 	    cli_recent_digest(tail->recent.bytes,
 			      tail->recent.count * tail->recent.row_bytes) ==
@@ -125,7 +126,7 @@ static int resume_at(struct cli_tailed *t)
 	if (was_cut > 0) {
 		cli_tail_cut(tail, stored->row - cut);
 		t->row = cut;
-		return cli_tailed_remember(t);
+		return remember(t);
 	}
 	/* rows of the same file may have been updated; another one may be this one grown */
 	if (same && STAMP_OURS(t->stamp) && was_cut == 0)
@@ -153,5 +154,5 @@ int cli_tailed_first_row(struct cli_tailed *t)
 	t->row = t->info.start;
 	if (!tail->from_start && rows > tail->lines)
 		t->row = t->info.end - tail->lines;
-	return cli_tailed_remember(t);
+	return remember(t);
 }

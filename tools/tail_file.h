@@ -27,8 +27,6 @@ struct cli_tailed {
  * is. */
 int cli_tailed_copy(struct cli_tailed *t, uint64_t row, uint64_t count, void *out);
 
-/* Where the tail begins there are rows before it that it did not read. */
-int cli_tailed_remember(struct cli_tailed *t);
 /* When the inode of st, at path, was made; 0: not told. */
 int64_t cli_tailed_born_ns(const struct stat *st, const char *path);
 /* Say what happened and go to the first row. */

@@ -30,14 +30,10 @@ struct cli_value {
 
 void cli_value_init(struct cli_value *value, const struct tt_leaf *leaf);
 cli_parse_fn *cli_value_parser(const struct tt_leaf *leaf);
-cli_print_fn *cli_value_printer(const struct tt_leaf *leaf);
 
 /* Bytes of an element in host order and back; size 1, 2, 4, 8 (16 for f16). */
 void cli_load(const struct cli_value *value, const void *in, void *out, size_t size);
 void cli_store(const struct cli_value *value, const void *in, void *out, size_t size);
-
-/* Integers, strict: decimal, optional sign. */
-bool cli_is_number(const char *text, size_t len); /* the grammar of floats */
 
 /* Shortest text that reads back as the same number, each in its own precision. */
 size_t cli_print_double(double number, char *out);

@@ -265,7 +265,7 @@ static size_t count_digits(const char *text, size_t len)
 }
 
 /* What strtod takes, without hexadecimal, leading spaces and nan(...). */
-bool cli_is_number(const char *text, size_t len)
+static bool is_number(const char *text, size_t len)
 {
 	size_t whole, part = 0;
 
@@ -326,7 +326,7 @@ static const char *convert(enum precision p, const char *text, size_t len,
 {
 	char buf[STACK_TEXT], *copy;
 
-	if (!cli_is_number(text, len))
+	if (!is_number(text, len))
 		return not_a_number;
 	copy = terminate(text, len, buf);
 	if (!copy)
@@ -464,7 +464,7 @@ const char *cli_parse_half(const char *text, size_t len, uint16_t *out)
 	char buf[STACK_TEXT], *copy;
 	double number;
 
-	if (!cli_is_number(text, len))
+	if (!is_number(text, len))
 		return not_a_number;
 	copy = terminate(text, len, buf);
 	if (!copy)

@@ -202,7 +202,7 @@ static size_t print_timedelta(const struct cli_value *value, const void *in, cha
 	return print_i64(count, out);
 }
 
-cli_print_fn *cli_value_printer(const struct tt_leaf *leaf)
+static cli_print_fn *printer_of(const struct tt_leaf *leaf)
 {
 	switch (leaf->kind) {
 	case TT_BOOL: return print_bool;
@@ -226,7 +226,7 @@ void cli_value_init(struct cli_value *value, const struct tt_leaf *leaf)
 {
 	*value = (struct cli_value){
 		.parse = cli_value_parser(leaf),
-		.print = cli_value_printer(leaf),
+		.print = printer_of(leaf),
 		.kind = leaf->kind,
 		.swap = leaf->order == '>',
 		.unit = leaf->unit,

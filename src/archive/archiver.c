@@ -12,7 +12,6 @@
 #include "archive/deposit.h"
 #include "archive/h5.h"
 #include "archive/lzf.h"
-#include "archive/reader.h"
 #include "archive/removal.h"
 #include "archive/versiongroup.h"
 #include "base/clock.h"

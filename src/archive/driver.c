@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/num.h"
 #include "archive/driver_state.h"
 #include "archive/step.h"
 
@@ -251,11 +249,6 @@ int tti_driver_pread(struct tti_driver *driver, uint64_t address, void *bytes, s
 			(unsigned long long)driver->eof);
 	rc = read_seen(driver, address, bytes, n);
 	return rc < 0 ? tti_fail_sys(err, rc, driver->access.shown, "read") : TT_OK;
-}
-
-bool tti_driver_is_plain(const struct tti_driver *driver, uint64_t address, uint64_t n)
-{
-	return tti_overlay_is_clear(&driver->overlay, address, n);
 }
 
 int tti_driver_fd(const struct tti_driver *driver)

@@ -114,9 +114,6 @@ int tti_driver_probe(struct tti_driver *driver, hid_t dataset, const hsize_t *of
  * what is on disk).  TT_E_DAMAGED when they lie past the end. */
 int tti_driver_pread(struct tti_driver *driver, uint64_t address, void *bytes, size_t n,
 		     struct tt_error *err);
-/* true when [address, address + n) can be read straight from tti_driver_fd(): nothing lies
- * over it. */
-bool tti_driver_is_plain(const struct tti_driver *driver, uint64_t address, uint64_t n);
 int tti_driver_fd(const struct tti_driver *driver);
 /* Length of the file as the handle sees it. */
 uint64_t tti_driver_end(const struct tti_driver *driver);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "archive/h5.h"
-#include "base/error.h"
 
 static hid_t string_type(void)
 {

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "archive/h5.h"
-#include "base/compiler.h"
 #include "base/error.h"
 
 #define MAX_ENCODED (60 << 10) /* an object header message ends at 64 KiB */

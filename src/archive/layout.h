@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "ticktail/archive.h"
-#include "base/compiler.h"
 
 #define TTI_DATA_VERSION 4
 #define TTI_GROUP_DATA "/_version_data"
@@ -60,10 +59,6 @@ size_t tti_versions_find(const struct tti_versions *versions, const char *name);
 /* The place of the parent of the version there, or TTI_NO_VERSION.  Quick where parents are
  * near, as in a chain; following a chain of any length is then no quadratic work. */
 size_t tti_versions_parent(const struct tti_versions *versions, size_t at);
-
-/* As tt_archive_datasets(), of a file identifier. */
-int tti_version_datasets(hid_t file, const char *version, char ***names_out,
-			 size_t *count_out, struct tt_error *err);
 
 /* What an object is, and which: equal ids are one object under several links. */
 struct tti_object {

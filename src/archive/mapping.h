@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "ticktail/dtype.h"
-#include "base/compiler.h"
 #include "base/error.h"
 
 /* A chunked array: chunk numbers count in C order of the grid. */

@@ -206,8 +206,8 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int tti_version_datasets(hid_t file, const char *version, char ***names_out,
-			 size_t *count_out, struct tt_error *err)
+static int read_names(hid_t file, const char *version, char ***names_out,
+		      size_t *count_out, struct tt_error *err)
 {
 	TTI_H5_QUIET;
 	tti_auto_free char *path = tti_path_of_version(version);
@@ -240,9 +240,9 @@ int tt_archive_datasets(struct tt_archive *archive, size_t version, char ***name
 	if (version >= archive->versions.count)
 		return tti_fail(err, TT_E_RANGE, "%s: there is no version number %zu",
 				tti_driver_path(archive->driver), version);
-	return tti_version_datasets(tti_driver_file(archive->driver),
-				    archive->versions.items[version].name, names_out,
-				    count_out, err);
+	return read_names(tti_driver_file(archive->driver),
+			  archive->versions.items[version].name, names_out, count_out,
+			  err);
 }
 
 void tt_archive_free_names(char **names, size_t count)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "archive/h5.h"
-#include "base/num.h"
 
 int tti_slot_digester_init(struct tti_slot_digester *out, struct tti_driver *driver,
 			   const struct tti_raw *raw, struct tt_error *err)

@@ -14,7 +14,6 @@
 #include "archive/names.h"
 #include "archive/timefield.h"
 #include "base/error.h"
-#include "base/fs.h"
 #include "base/num.h"
 
 #define FIND_TRIES 16

@@ -12,7 +12,6 @@
 #include "archive/h5.h"
 #include "archive/h5attr.h"
 #include "archive/layout.h"
-#include "base/num.h"
 
 static int bad(struct tt_error *err, const char *where, const char *what)
 {

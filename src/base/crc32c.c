@@ -89,11 +89,6 @@ static uint32_t crc_native(uint32_t crc, const uint8_t *p, size_t n)
 }
 #endif
 
-bool tti_crc32c_is_native(void)
-{
-	return has_instruction();
-}
-
 uint32_t tti_crc32c(uint32_t crc, const void *bytes, size_t n)
 {
 	return has_instruction() ? ~crc_native(~crc, bytes, n)

@@ -12,6 +12,5 @@ uint32_t tti_crc32c(uint32_t crc, const void *bytes, size_t n);
 
 /* The same without the processor's instruction; for processors that have none. */
 uint32_t tti_crc32c_table(uint32_t crc, const void *bytes, size_t n);
-bool tti_crc32c_is_native(void); /* tti_crc32c() uses the instruction */
 
 #endif

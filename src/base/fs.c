@@ -344,7 +344,8 @@ static bool is_local_fuse(int fd)
 	return found;
 }
 
-const char *tti_network_fs(int fd)
+/* The name of a network file system, or NULL. */
+static const char *network_fs(int fd)
 {
 	struct statfs fs;
 
@@ -361,12 +362,12 @@ const char *tti_network_fs(int fd)
 
 bool tti_is_network_fs(int fd)
 {
-	return tti_network_fs(fd) != NULL;
+	return network_fs(fd) != NULL;
 }
 
 int tti_refuse_network_fs(int fd, const char *path, bool force, struct tt_error *err)
 {
-	const char *kind = force ? NULL : tti_network_fs(fd);
+	const char *kind = force ? NULL : network_fs(fd);
 
 	if (!kind)
 		return TT_OK;

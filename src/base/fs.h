@@ -78,9 +78,8 @@ int tti_narrow_mode(int fd, int like);
 /* true when fd is still what path names (same device and inode). */
 bool tti_same_inode(int fd, int dirfd, const char *name);
 
-/* The name of a network file system, where mapped words are not shared between hosts; NULL
- * for a local one, and when it cannot be told.  A FUSE that is not known to be local counts. */
-const char *tti_network_fs(int fd);
+/* A network file system, where mapped words are not shared between hosts; false for a local
+ * one, and when it cannot be told.  A FUSE that is not known to be local counts. */
 bool tti_is_network_fs(int fd);
 /* TT_E_UNSUPPORTED for live writing there, unless forced. */
 int tti_refuse_network_fs(int fd, const char *path, bool force, struct tt_error *err);

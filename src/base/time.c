@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/compiler.h"
-
 #define ATTO INT64_C(1000000000000000000)
 #define DAY_S 86400
 #define ERA_DAYS 146097	   /* days of 400 Gregorian years */

@@ -18,8 +18,6 @@
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define ALIGN 64
-#define NUMPY_MAX_HEADER_SIZE \
-	10000 /* characters that np.load takes without being asked */
 
 /* Where the dict begins: behind magic, version and a length of 2 or 4 bytes. */
 static size_t prefix_bytes(uint8_t major)
@@ -308,10 +306,4 @@ int tti_npy_put_extent(void *header, size_t n, uint64_t value, struct tt_error *
 	snprintf(digits, sizeof(digits), "%" PRIu64, value);
 	memcpy(bytes + npy.extent_off + width - need, digits, need);
 	return TT_OK;
-}
-
-bool tti_npy_needs_max_header_size(uint64_t header_bytes)
-{
-	/* always a multiple of 64, so the two prefix lengths give the same answer */
-	return header_bytes > NUMPY_MAX_HEADER_SIZE + 10;
 }

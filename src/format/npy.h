@@ -51,7 +51,4 @@ int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
  * text behind the extent is moved and trailing spaces are taken. */
 int tti_npy_put_extent(void *header, size_t n, uint64_t value, struct tt_error *err);
 
-/* true when NumPy's np.load needs max_header_size to read a header of this length. */
-bool tti_npy_needs_max_header_size(uint64_t header_bytes);
-
 #endif

@@ -31,7 +31,7 @@ int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd)
 	return TT_OK;
 }
 
-int tti_file_busy(int fd, const char *path, struct tt_error *err)
+static int refuse_busy(int fd, const char *path, struct tt_error *err)
 {
 	pid_t pid = tti_lock_get_pid(fd);
 
@@ -55,7 +55,7 @@ static int lock_once(const struct tti_place *place, struct tt_error *err)
 		return fd;
 	rc = tti_lock_try(fd, TTI_LOCK_WRITER);
 	if (rc == TT_E_BUSY)
-		return tti_file_busy(fd, place->path, err);
+		return refuse_busy(fd, place->path, err);
 	if (rc < 0)
 		return tti_fail_sys(err, rc, place->path, "lock");
 	return tti_same_inode(fd, place->dirfd, place->name) ? tti_steal_fd(&fd)

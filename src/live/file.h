@@ -75,8 +75,6 @@ int tti_file_copy_name(char out[TTI_COPY_NAME_BYTES], int fd);
 
 /* Open place->name read-write and take its writer lock; the fd, or an error naming the pid. */
 int tti_file_lock(const struct tti_place *place, struct tt_error *err);
-/* Words for a file that somebody else writes. */
-int tti_file_busy(int fd, const char *path, struct tt_error *err);
 
 /* tt_file_open() with hints (NULL: none). */
 int tti_file_open_hinted(struct tt_file **out, const char *path,

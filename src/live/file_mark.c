@@ -97,7 +97,8 @@ static int open_to_store(struct tt_file *file, struct tt_error *err)
 	return rc < 0 ? rc : TT_OK;
 }
 
-int tti_file_mark_begin(struct tt_file *file, struct tt_error *err)
+/* Sync what is there and store the first mark of a handle that keeps marks. */
+static int begin(struct tt_file *file, struct tt_error *err)
 {
 	struct tti_file_marker *marker = &file->marker;
 	struct tt_error why = { TT_OK, "" };
@@ -166,7 +167,7 @@ int tti_file_mark(struct tt_file *file, uint64_t end, struct tt_error *err)
 		return TT_OK;
 	pthread_mutex_lock(&marker->lock);
 	if (marker->fd < 0)
-		rc = tti_file_mark_begin(file, err);
+		rc = begin(file, err);
 	if (rc >= 0 && marker->fd >= 0 && !marker->moving)
 		rc = put(file, end, false, err);
 	pthread_mutex_unlock(&marker->lock);

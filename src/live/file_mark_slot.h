@@ -19,7 +19,4 @@ int tti_mark_slot_pick(int fd, const struct tti_live *live, struct tti_file_mark
 /* FILE.mark of the file at place: a descriptor, or an error. */
 int tti_mark_slot_open(const struct tti_place *place, int flags);
 
-/* Sync what is there and store the first mark of a handle that keeps marks. */
-int tti_file_mark_begin(struct tt_file *file, struct tt_error *err);
-
 #endif

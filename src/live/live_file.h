@@ -165,9 +165,6 @@ static inline int tti_live_publish(struct tti_live *live, uint64_t end)
 }
 
 /* Zero the padding bytes of count rows, whatever gaps they have. */
-void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count);
-
-/* The same of few rows: with the one short gap that most padded rows have, here. */
 void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count);
 
 /* What a publish has to zero in a row that was filled in place. */

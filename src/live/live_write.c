@@ -19,7 +19,7 @@ int tti_live_put_word(struct tti_live *live, uint32_t index, uint64_t value)
 			      live->tail_off + 8u * index);
 }
 
-void tti_live_clear_gaps(const struct tti_live *live, void *rows, uint64_t count)
+static void clear_gaps(const struct tti_live *live, void *rows, uint64_t count)
 {
 	uint64_t elements = live->row_bytes / tt_dtype_size(live->npy.dtype);
 
@@ -40,7 +40,7 @@ void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t co
 	unsigned char *at = (unsigned char *)rows;
 
 	if (live->gap_bytes == 0)
-		tti_live_clear_gaps(live, rows, count);
+		clear_gaps(live, rows, count);
 	else if (live->row_bytes >= 8)
 		clear_by_words(live, at, count);
 	else
@@ -74,7 +74,7 @@ void tti_live_choose_copy(struct tti_live *live, bool clean)
 		choose_gap_word(live);
 	memset(live->mask, 0xff, sizeof(live->mask));
 	if (live->masked)
-		tti_live_clear_gaps(live, live->mask, 1);
+		clear_gaps(live, live->mask, 1);
 }
 
 /* Rows with padding, one after another; the mask stays in registers. */

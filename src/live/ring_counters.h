@@ -17,7 +17,6 @@
 #define TTI_RING_COUNTERS_H
 
 #include <stdatomic.h>
-#include "base/compiler.h"
 #include "live/ring.h"
 
 /* NULL: nothing to fill.  Of the mapping of now: ask again after tti_ring_refresh(). */

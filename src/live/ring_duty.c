@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/num.h"
-#include "live/futex.h"
 #include "live/populate.h"
 
 #define MS INT64_C(1000000)

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include "base/clock.h"
 #include "base/failpoint.h"
-#include "base/num.h"
 #include "base/opts.h"
 #include "live/futex.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/num.h"
 #include "live/ring_counters.h"
 #include "live/shared_text.h"

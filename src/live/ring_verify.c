@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "base/num.h"
 #include "live/ring_mark.h"
 
 struct check {

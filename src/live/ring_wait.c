@@ -11,7 +11,6 @@
 #include <time.h>
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/num.h"
 #include "live/futex.h"
 
 #define SLEEP_NS INT64_C(100000000)

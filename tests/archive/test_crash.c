@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "archive/journal.h"
-#include "base/fs.h"
 #include "commit_model.h"
 #include "work_dir.h"
 

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include "archive/journal.h"
-#include "base/fs.h"
 #include "driver_help.h"
 
 static void check_refused(const char *name, enum tti_driver_mode mode, int code,

@@ -2,7 +2,6 @@
 /* The .npy header, read: what NumPy accepts is accepted, what it refuses is refused. */
 #include "base/compiler.h"
 #include "format/npy.h"
-#include "format/npy_text.h"
 #include "format_help.h"
 
 static int parse(struct tti_npy *npy, uint8_t major, const char *dict,

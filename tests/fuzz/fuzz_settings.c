@@ -2,7 +2,6 @@
 /* The settings file of a ring.  The first byte says what is laid over a good file: bits
  * 0-1 the header, the settings' copies, the marks; bit 2 seals the copies afterwards, so
  * that their values are reached and not only their CRC.  The rest are those bytes. */
-#include "format/manifest.h"
 #include "format/settings.h"
 #include "fuzz.h"
 

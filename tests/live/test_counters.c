@@ -2,7 +2,6 @@
 /* Counters of a ring: each has its word, and what a writer does is counted in it. */
 #include <sys/resource.h>
 
-#include "base/lock.h"
 #include "status_help.h"
 
 static struct tti_counters_seen read_counters(const struct tti_ring *ring)

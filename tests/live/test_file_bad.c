@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "format/npy.h"
 #include "format/tail.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"

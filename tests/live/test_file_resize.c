@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/compiler.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"

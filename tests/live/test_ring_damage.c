@@ -3,8 +3,6 @@
  * damaged is left or kept aside. */
 #include "live/ring_help.h"
 
-#include "format/tail.h"
-
 static struct tt_ring_info before; /* of the ring as made */
 
 /* Three full files and a half full newest one, of 8 rows each. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deleting files that left the queue: by hand, by size, by age. */
 #include "upkeep_help.h"
-#include "base/lock.h"
-#include "live/ring_counters.h"
 
 struct told {
 	uint64_t files, rows, bytes, last;

@@ -6,7 +6,6 @@
 #include "ring_help.h"
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include "live/ring_counters.h"
 #include "live/ring_writer.h"
 
 static int entries(void)
