@@ -57,6 +57,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_number.c \
 	src/live/ring_open.c \
 	src/live/ring_parts.c \
+	src/live/ring_odd.c src/live/ring_odd.h \
 	src/live/ring_pass.c \
 	src/live/ring_prune.c \
 	src/live/ring_site.c src/live/ring_site.h \

@@ -4,6 +4,7 @@
  * cannot be used is left unmapped, with the reason kept. */
 #include "live/ring.h"
 #include "live/ring_cut.h"
+#include "live/ring_odd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,6 +121,8 @@ int tti_ring_fail_manifest(const struct tti_ring *ring, struct tt_error *err)
 	char path[TTI_RING_PATH_BYTES];
 	int fd;
 
+	if (tti_ring_refuse_odd(ring, TTI_MANIFEST_NAME, err) < 0)
+		return TT_E_FORMAT;
 	tti_ring_path(ring, TTI_MANIFEST_NAME, path, sizeof(path));
 	if (ring->lock_fd >= 0)
 		return tti_fail_map(err, ring->lock_rc, path, TTI_MANIFEST_MAX_SLOTS * 8);

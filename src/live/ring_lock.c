@@ -2,7 +2,7 @@
 /* Who may write in a ring.  The lock that counts is on .writer, which readers cannot open; a
  * second one on the settings file is for everyone to see.  Invariant: a lock counts only
  * while its file is the one that the directory names. */
-#include "live/ring.h"
+#include "live/ring_odd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +46,9 @@ static int lock_once(int *fd_out, const struct tti_ring *ring, int64_t byte,
 	tti_auto_fd fd = -1;
 	int rc;
 
+	rc = tti_ring_refuse_odd(ring, TTI_RING_WRITER_NAME, err);
+	if (rc < 0)
+		return rc;
 	tti_ring_path(ring, TTI_RING_WRITER_NAME, path, sizeof(path));
 	fd = openat(ring->dirfd, TTI_RING_WRITER_NAME,
 		    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

@@ -148,7 +148,7 @@ int tti_ring_move_aside(struct tti_ring *ring, const char *name, char aside[64],
 	int rc = -EEXIST;
 
 	for (unsigned i = 1; i < 10000 && rc == -EEXIST; i++) {
-		snprintf(aside, 64, ".%s.bad-%u", name, i);
+		snprintf(aside, 64, "%s%s.bad-%u", name[0] == '.' ? "" : ".", name, i);
 		rc = tti_rename_new(ring->dirfd, name, ring->dirfd, aside);
 	}
 	return rc < 0 ? tti_fail_sys(err, rc,

@@ -2,7 +2,7 @@
 /* Joining files that left the queue.  Invariant: at every instant each row
  * is in exactly one file that readers look at: the joined files until the merged one has its
  * name, then that one; the entries that map old positions are on disk before. */
-#include "live/ring.h"
+#include "live/ring_odd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -364,6 +364,9 @@ static int need_settings(struct merge *merge, struct tt_error *err)
 
 	if (merge->ring.set.addr)
 		return TT_OK;
+	rc = tti_ring_refuse_odd(&merge->ring, TTI_SETTINGS_NAME, err);
+	if (rc < 0)
+		return rc;
 	if (merge->ring.set_rc != -ENOENT)
 		return tti_fail(
 			err, merge->ring.set_rc,

@@ -2,6 +2,7 @@
 /* Opening a ring for writing: what the caller wants of it, the lock, the marks, telling others.
  * Invariant: nothing is changed before the lock is held, and nobody is told of a writer before
  * the ring is settled (ring_settle.c). */
+#include "live/ring_odd.h"
 #include "live/ring_writer.h"
 
 #include <errno.h>
@@ -151,6 +152,19 @@ static int start(struct tt_ring_writer *writer, struct tt_error *err)
 	return TT_OK;
 }
 
+/* A feed says what stands there and what to do; only who recovers puts it aside. */
+static int judge_odd(struct tt_ring_writer *writer, struct tt_error *err)
+{
+	static const char *const names[] = { TTI_SETTINGS_NAME, TTI_MANIFEST_NAME };
+	int rc = TT_OK;
+
+	for (size_t i = 0; rc == TT_OK && i < 2; i++)
+		rc = writer->recovers ? tti_ring_put_odd_aside(&writer->ring, names[i],
+							       &writer->repair, err)
+				      : tti_ring_refuse_odd(&writer->ring, names[i], err);
+	return rc;
+}
+
 static int open_writer(struct tt_ring_writer *writer, const char *dir,
 		       const struct tt_ring_writer_opts *opts, struct tt_error *err)
 {
@@ -158,6 +172,8 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 
 	if (rc == TT_OK)
 		rc = take_options(writer, opts, err);
+	if (rc == TT_OK && writer->recovers)
+		rc = tti_ring_put_odd_writer_aside(&writer->ring, &writer->repair, err);
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&writer->lock, &writer->ring, TTI_LOCK_WRITER, err);
 	/* behind the lock: beside a writer that forced it, busy is what counts */
@@ -165,6 +181,8 @@ static int open_writer(struct tt_ring_writer *writer, const char *dir,
 		rc = tti_refuse_network_fs(writer->ring.dirfd, writer->ring.path,
 					   writer->force_network_fs, err);
 	/* what stood there before the lock was ours may have been changed meanwhile */
+	if (rc == TT_OK)
+		rc = judge_odd(writer, err);
 	if (rc == TT_OK) {
 		tti_map_close(&writer->ring.set);
 		tti_ring_refresh(&writer->ring);

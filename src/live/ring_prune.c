@@ -4,6 +4,7 @@
  * a full disk; a file in the queue, or with rows that a sync still has to reach, stays; the
  * entry of a file that goes tells late readers how many rows it had. */
 #include "live/ring_mark.h"
+#include "live/ring_odd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,10 @@
 
 int tti_ring_fail_no_manifest(const struct tti_ring *ring, struct tt_error *err)
 {
+	int rc = tti_ring_refuse_odd(ring, TTI_MANIFEST_NAME, err);
+
+	if (rc < 0)
+		return rc;
 	return tti_fail(err, TT_E_DAMAGED,
 			"%s/%s: missing or damaged, so what left the queue is not known: "
 			"open the ring for writing first, which makes it again",
@@ -311,6 +316,8 @@ static int open_prune(struct prune *prune, const char *dir, struct tt_error *err
 		rc = lock(prune, err);
 	if (rc == TT_OK && !ring->lock.addr)
 		rc = tti_ring_fail_no_manifest(ring, err);
+	if (rc == TT_OK)
+		rc = tti_ring_refuse_odd(ring, TTI_SETTINGS_NAME, err);
 	/* an entry that cannot be seen might tell that a file is of a merge */
 	if (rc == TT_OK && !ring->set.addr && ring->set_rc != -ENOENT)
 		rc = tti_fail(err, ring->set_rc,

@@ -2,7 +2,7 @@
 /* Writing a ring's settings file: making it, making it again, replacing what it says.
  * Invariant: the file is only linked when whole and then only rewritten in place; of the two
  * copies the one that counts is never overwritten. */
-#include "live/ring.h"
+#include "live/ring_odd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -213,6 +213,10 @@ int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 		if (rc == TT_OK)
 			tti_repair_add(repair, "%s was made", TTI_SETTINGS_NAME);
 	} else {
+		int odd = tti_ring_refuse_odd(ring, TTI_SETTINGS_NAME, err);
+
+		if (odd < 0)
+			return odd;
 		return tti_fail(err, rc, "%s/%s: cannot be used: %s", ring->path,
 				TTI_SETTINGS_NAME, tt_strerror(rc));
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A look at a ring for those who watch it.  Invariant: read permission suffices, nothing is
  * waited for, and a missing or damaged settings file costs figures, not the look. */
+#include "live/ring_odd.h"
 #include "live/ring_status.h"
 
 #include <errno.h>
@@ -206,6 +207,16 @@ int tti_look_damage(const struct tti_look *look, struct tt_ring_status *out,
 	return TT_OK;
 }
 
+static int note_odd(const struct tti_look *look, struct tt_ring_status *out,
+		    const char *name)
+{
+	struct tt_error why;
+
+	return tti_ring_refuse_odd(&look->ring, name, &why) < 0
+		       ? tti_look_damage(look, out, name, why.text)
+		       : TT_OK;
+}
+
 /* Without a manifest that can be used the files tell, as for every reader. */
 static int note_lost_words(const struct tti_look *look, struct tt_ring_status *out,
 			   struct tt_error *err)
@@ -214,12 +225,18 @@ static int note_lost_words(const struct tti_look *look, struct tt_ring_status *o
 	struct tt_error why;
 	int rc = TT_OK;
 
-	if (!ring->lock.addr && tti_ring_is_damage(ring->lock_rc)) {
+	if (!ring->lock.addr && (tti_ring_is_damage(ring->lock_rc) ||
+				 tti_ring_odd_kind(ring, TTI_MANIFEST_NAME))) {
 		tti_ring_fail_manifest(ring, &why);
 		rc = tti_look_damage(look, out, TTI_MANIFEST_NAME, why.text);
 	}
+	if (rc == TT_OK)
+		rc = note_odd(look, out, TTI_SETTINGS_NAME);
+	if (rc == TT_OK)
+		rc = note_odd(look, out, TTI_RING_WRITER_NAME);
 	if (rc == TT_OK && !ring->set.addr && tti_ring_is_damage(ring->set_rc) &&
-	    ring->set_rc != TT_E_UNSUPPORTED)
+	    ring->set_rc != TT_E_UNSUPPORTED &&
+	    !tti_ring_odd_kind(ring, TTI_SETTINGS_NAME))
 		rc = tti_look_damage(
 			look, out, TTI_SETTINGS_NAME,
 			"the settings file is damaged; the next writer makes "
@@ -237,7 +254,9 @@ static int look_at(struct tti_look *look, struct tt_ring_status *out,
 	int rc;
 
 	out->foreign = tti_ring_is_foreign(ring);
-	out->settings_rc = ring->set.addr ? TT_OK : ring->set_rc;
+	out->settings_rc = ring->set.addr				? TT_OK
+			   : tti_ring_odd_kind(ring, TTI_SETTINGS_NAME) ? TT_E_DAMAGED
+									: ring->set_rc;
 	note_writer(ring, out);
 	note_space(ring, out);
 	if (ring->lock.addr)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "live/ring_mark.h"
+#include "live/ring_odd.h"
 
 struct check {
 	struct tti_ring ring;
@@ -51,6 +52,19 @@ static const char *words_of(const struct check *check, const struct tt_error *er
 	return err->text;
 }
 
+/* Something else in the place of one of a ring's own files. */
+static bool check_odd(struct check *check, const char *name)
+{
+	const char *kind = tti_ring_odd_kind(&check->ring, name);
+
+	if (kind)
+		say(check, name,
+		    "is %s, not a regular file: 'ticktail recover' puts it aside and "
+		    "makes the file anew",
+		    kind);
+	return kind != NULL;
+}
+
 static void check_manifest(struct check *check, struct tti_names *queue)
 {
 	struct tt_error err = { TT_OK, "" };
@@ -61,10 +75,8 @@ static void check_manifest(struct check *check, struct tti_names *queue)
 		say(check, TTI_MANIFEST_NAME, "missing: the next writer makes it again");
 		return;
 	}
-	if (!S_ISREG(st.st_mode)) {
-		say(check, TTI_MANIFEST_NAME, "not a regular file");
+	if (check_odd(check, TTI_MANIFEST_NAME))
 		return;
-	}
 	if (tti_manifest_slots((uint64_t)st.st_size, &slots, "", &err) < 0) {
 		say(check, TTI_MANIFEST_NAME, "%s", err.text + 2);
 		return;
@@ -169,6 +181,9 @@ static void check_settings(struct check *check)
 	struct tti_settings picked;
 	struct stat st;
 
+	check_odd(check, TTI_RING_WRITER_NAME);
+	if (check_odd(check, TTI_SETTINGS_NAME))
+		return;
 	if (check->ring.set_fd < 0) {
 		if (check->ring.set_rc != -ENOENT)
 			say(check, TTI_SETTINGS_NAME, "cannot be used: %s",

@@ -24,7 +24,7 @@ static inline void make_ring(void)
 	ck_assert_uint_eq(before.file_count, FILES);
 }
 
-static const char *file_path(size_t i)
+static inline const char *file_path(size_t i)
 {
 	static char path[96];
 
