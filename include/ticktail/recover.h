@@ -23,8 +23,10 @@ extern "C" {
 
 struct tt_recover_opts {
 	size_t struct_size;
-	/* What a row is, for files whose header cannot be read and which lie in no ring that
-	 * tells; NULL: not known.  row_shape as in struct tt_file_create_opts. */
+	/* What a row is, for files whose header cannot be read, or says another type than this, and
+	 * which lie in no ring that tells; NULL: not known.  What header, size and tail of a file,
+	 * or two whole files of a ring, agree on is not overruled (TT_E_MISMATCH).  row_shape as
+	 * in struct tt_file_create_opts. */
 	const struct tt_dtype *dtype;
 	uint32_t row_rank;
 	const uint64_t *row_shape;
@@ -83,7 +85,8 @@ struct tt_recover_report {
  * all up to the last row that holds a byte other than zero, and those are reported as unproven.
  * opts may be NULL.  *report_out is to be freed with tt_recover_report_free(), also after an
  * error.
- * Errors: TT_E_BUSY, TT_E_DAMAGED when the header is lost and opts do not tell what a row is,
+ * Errors: TT_E_BUSY, TT_E_DAMAGED when the header is lost, or cannot be right, and opts do not
+ * tell what a row is, TT_E_MISMATCH when opts tell what the file contradicts,
  * TT_E_UNSUPPORTED for a file of a ring (recover the ring), -ENOSPC with nothing changed,
  * -EEXIST (keep_cut holds something else). */
 TT_API int tt_file_recover(const char *path, const struct tt_recover_opts *opts,
@@ -91,7 +94,8 @@ TT_API int tt_file_recover(const char *path, const struct tt_recover_opts *opts,
 
 /* Mend a ring: every file as above, its manifest, its settings file with entries and marks,
  * and what dead processes left.  Rows that are gone for good stay counted, so that readers are
- * told how many they lost.  Errors as above; one file that cannot be mended does not keep the
+ * told how many they lost.  What is no regular file among .lock, .ticktail and .writer is put
+ * aside; TT_E_FORMAT when that would be unsafe.  Errors as above; one file that cannot be mended does not keep the
  * others from it (report_out->left). */
 TT_API int tt_ring_recover(const char *dir, const struct tt_recover_opts *opts,
 			   struct tt_recover_report *report_out, struct tt_error *err);

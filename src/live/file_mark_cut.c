@@ -79,9 +79,7 @@ bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *l
 	if (place->in_ring || live->tail_words != 5)
 		return false;
 	if (has && is_waiting(live, &slot))
-		row = slot.mark.end < live->end || slot.mark.from <= live->end
-			      ? slot.mark.end
-			      : live->end;
+		row = slot.mark.end;
 	else if (cut_unproven && is_unproven(live, has ? &slot : NULL, &row))
 		row = tti_min_u64(row, live->end);
 	*end_out = row;
@@ -168,15 +166,13 @@ static int cut(struct tt_file *file, uint64_t row, struct tt_error *err)
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "lower its end") : TT_OK;
 }
 
-/* The tail fell behind what was synced; the checksum has proved the rows. */
+/* The tail fell behind what was synced: the mark, which has a checksum, was stored after it. */
 static int raise_end(struct tt_file *file, const struct tti_mark *mark,
 		     struct tt_error *err)
 {
 	struct tti_live *live = &file->live;
 	int rc;
 
-	if (mark->from > live->end)
-		return TT_OK;
 	rc = tti_live_publish(live, mark->end);
 	if (rc == TT_OK && fdatasync(live->fd) < 0)
 		rc = -errno;
@@ -184,15 +180,40 @@ static int raise_end(struct tt_file *file, const struct tti_mark *mark,
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "raise its end") : TT_OK;
 }
 
+/* A mark of this boot, or of a file that was closed, says nothing of power; but an end that
+ * differs from it was changed by nobody who writes. */
+static int hold_end(struct tt_file *file, const struct tti_mark *mark,
+		    struct tt_error *err)
+{
+	struct tti_live *live = &file->live;
+	enum tti_mark_age age = tti_mark_age(mark);
+	int rc;
+
+	if ((age != TTI_MARK_NOW && age != TTI_MARK_CLOSED) ||
+	    !tti_mark_is_of(mark, live))
+		return TT_OK;
+	if (mark->end > live->end)
+		return raise_end(file, mark, err);
+	if (!tti_mark_is_passed(mark, live))
+		return TT_OK;
+	say(live,
+	    "its end, %" PRIu64 ", was past where it was closed, %" PRIu64
+	    ", with nothing between",
+	    live->end, mark->end);
+	rc = tti_live_publish(live, mark->end);
+	if (rc == TT_OK && fdatasync(live->fd) < 0)
+		rc = -errno;
+	return rc < 0 ? tti_fail_sys(err, rc, live->path, "lower its end") : TT_OK;
+}
+
 static int recover(struct tt_file *file, const struct tti_file_mark *slot,
 		   struct tt_error *err)
 {
 	struct tti_live *live = &file->live;
-
 	uint64_t row;
 
 	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
-		return TT_OK;
+		return hold_end(file, &slot->mark, err);
 	if (!is_waiting(live, slot)) {
 		if (file->hints.cut_unproven && is_unproven(live, slot, &row))
 			return cut(file, row, err);

@@ -278,6 +278,7 @@ int tt_file_recover(const char *path, const struct tt_recover_opts *opts,
 	rec.hints.cut_unproven = rec.opts.cut_unproven;
 	if (tti_recover_like(&rec.like, &rec.opts))
 		rec.hints.like = &rec.like;
+	rec.hints.like_by = "the caller's are";
 	rc = recover(&rec, path, err);
 	tti_close_fd(&rec.cut.fd);
 	tti_place_close(&rec.place);

@@ -28,6 +28,7 @@ libttlive_la_SOURCES += \
 	src/live/recover.c src/live/recover.h \
 	src/live/shared_text.c src/live/shared_text.h \
 	src/live/salvage.c src/live/salvage.h \
+	src/live/salvage_header.c \
 	src/live/salvage_tail.c \
 	src/live/populate.c src/live/populate.h \
 	src/live/pulse.c \
@@ -51,13 +52,14 @@ libttlive_la_SOURCES += \
 	src/live/ring_lock.c \
 	src/live/ring_manifest.c \
 	src/live/ring_mark.c src/live/ring_mark.h \
+	src/live/ring_mend_tail.c \
 	src/live/ring_merge.c \
 	src/live/ring_name.c \
 	src/live/ring_next.c \
 	src/live/ring_number.c \
+	src/live/ring_odd.c src/live/ring_odd.h \
 	src/live/ring_open.c \
 	src/live/ring_parts.c \
-	src/live/ring_odd.c src/live/ring_odd.h \
 	src/live/ring_pass.c \
 	src/live/ring_prune.c \
 	src/live/ring_site.c src/live/ring_site.h \
@@ -65,6 +67,7 @@ libttlive_la_SOURCES += \
 	src/live/ring_rebuild.c \
 	src/live/ring_recover.c src/live/ring_recover.h \
 	src/live/ring_recover_entries.c \
+	src/live/ring_recover_rows.c \
 	src/live/ring_register.c src/live/ring_register.h \
 	src/live/ring_roll.c \
 	src/live/ring_seal.c \

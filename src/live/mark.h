@@ -44,6 +44,13 @@ enum tti_mark_age {
 };
 enum tti_mark_age tti_mark_age(const struct tti_mark *mark);
 
+/* The mark speaks of what the file holds: nobody else has written to it since. */
+bool tti_mark_is_of(const struct tti_mark *mark, const struct tti_live *live);
+
+/* The file was closed at the mark's end, nobody wrote to it since, and between that and its end
+ * nothing stands: its end is wrong. */
+bool tti_mark_is_passed(const struct tti_mark *mark, const struct tti_live *live);
+
 /* Whether the file bears out what a mark of it says, which was loaded before; false: what is
  * wrong.  Not when a mark is loaded again that is another. */
 #define TTI_MARK_WORDS 200

@@ -160,6 +160,9 @@ struct tti_ring_like {
 	struct tti_npy npy; /* owned */
 	uint64_t capacity;
 	uint32_t tail_words;
+	unsigned
+		votes; /* files that say so, of which header, size and tail agree; 0: none does */
+	bool split; /* and as many say another type */
 };
 int tti_ring_find_like(struct tti_ring *ring, struct tti_ring_like *out,
 		       struct tt_error *err);

@@ -76,6 +76,16 @@ static const struct voter *elect(struct voter *voters, size_t count)
 	return best;
 }
 
+/* As many files that fit say something else. */
+static bool is_split(const struct voter *voters, size_t count, const struct voter *best)
+{
+	for (size_t i = 0; best->fits && i < count; i++)
+		if (voters[i].fits && voters[i].votes == best->votes &&
+		    !tti_ring_same_rows(&voters[i].says.npy, &best->says.npy))
+			return true;
+	return false;
+}
+
 int tti_ring_find_like(struct tti_ring *ring, struct tti_ring_like *out,
 		       struct tt_error *err)
 {
@@ -108,6 +118,8 @@ int tti_ring_find_like(struct tti_ring *ring, struct tti_ring_like *out,
 	if (best) {
 		*out = best->says;
 		out->npy.dtype = tt_dtype_ref(best->says.npy.dtype);
+		out->votes = best->fits ? best->votes : 0;
+		out->split = is_split(voters, count, best);
 	}
 	for (size_t i = 0; i < count; i++)
 		tti_ring_like_fini(&voters[i].says);

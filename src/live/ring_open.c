@@ -227,6 +227,7 @@ int tti_ring_writer_open_with(struct tt_ring_writer **out, const char *dir,
 		writer->like = *hints->like;
 		writer->like.npy.dtype = tt_dtype_ref(hints->like->npy.dtype);
 	}
+	writer->like_rules = hints && hints->like_rules;
 	writer->recovers = hints != NULL;
 	writer->cut_unproven = hints && hints->cut_unproven;
 	rc = open_writer(writer, dir, opts, err);

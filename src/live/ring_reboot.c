@@ -162,7 +162,8 @@ static int quarantine(struct reboot *reboot, uint64_t name, const char *why,
 
 /* ---- The marked file ---- */
 
-/* Its tail fell behind its mark: with the checksum its rows prove themselves. */
+/* Its tail fell behind its mark, which has a checksum of its own and was stored after all rows
+ * below it were on disk. */
 static int raise_end(struct reboot *reboot, struct tti_live *live, struct tt_error *err)
 {
 	uint64_t end = reboot->mark.end;
@@ -200,8 +201,6 @@ static int check_rows(struct reboot *reboot, struct tti_live *live, struct tt_er
 	}
 	if (mark->end <= live->end)
 		return 1;
-	if (mark->from > live->end) /* nothing proves the rows between */
-		return 0;
 	rc = raise_end(reboot, live, err);
 	return rc < 0 ? rc : 1;
 }

@@ -24,7 +24,6 @@
 #include "live/ring_recover.h"
 
 #define MAX_PASSES 8
-#define GIVEN_CAPACITY 4096 /* of files when only the caller knows what a row is */
 
 static int no_memory(const struct tti_ring_recovery *rec, struct tt_error *err)
 {
@@ -199,12 +198,39 @@ static int mend_rows(struct tti_ring_recovery *rec, const struct tti_ring_item *
 	return tti_ring_recover_say(rec, TTI_SETTINGS_NAME, TT_RECOVER_MENDED, what, err);
 }
 
+/* What one witness says is better than nothing, if it is possible; against an end that is
+ * possible as well, what stands in the rows decides. */
+static bool outweighs(const struct tti_ring_recovery *rec,
+		      const struct tti_ring_item *item, int fd,
+		      const struct tti_salvage *salvage, uint64_t rows)
+{
+	uint64_t row = salvage->row_bytes, last,
+		 there = salvage->file_bytes > salvage->data_off
+				 ? (salvage->file_bytes - salvage->data_off) / row
+				 : 0;
+
+	if (rows == TTI_ROWS_UNKNOWN)
+		return false;
+	if (salvage->damaged && !salvage->end_known)
+		return rows <= tti_max_u64(salvage->file_bytes / row,
+					   rec->ring->settings.capacity);
+	if (item->merged || salvage->end == rows || rows > there ||
+	    tti_salvage_last_byte(
+		    fd, salvage->data_off,
+		    salvage->data_off + tti_max_u64(rows, salvage->end) * row, &last) < 0)
+		return false;
+	last = (last - salvage->data_off + row - 1) / row;
+	return salvage->end < rows ? last == rows : last <= rows;
+}
+
 static int look_at(struct tti_ring_recovery *rec, size_t i, int fd, const char *path,
 		   struct tt_error *err)
 {
 	const struct tti_ring_item *item = &rec->items.at[i];
 	struct tti_salvage_hints hints = { .like = &rec->like.npy,
-					   .like_rules = true,
+					   .like_by = rec->told ? "the caller's are"
+								: "the ring's are",
+					   .like_unsure = rec->like.split,
 					   .live = true,
 					   .cut_unproven = rec->opts.cut_unproven };
 	struct tti_salvage salvage;
@@ -216,11 +242,8 @@ static int look_at(struct tti_ring_recovery *rec, size_t i, int fd, const char *
 		hints.mark = &rec->mark;
 	hints.rows = sure || item->merged ? rows : TTI_SALVAGE_UNKNOWN;
 	rc = tti_salvage(&salvage, fd, &hints, path, err);
-	if (rc == TT_OK && salvage.damaged && !salvage.end_known &&
-	    rows != TTI_ROWS_UNKNOWN &&
-	    rows <= tti_max_u64(salvage.file_bytes / salvage.row_bytes,
-				rec->ring->settings.capacity)) {
-		/* one witness is better than none, if what it says is possible */
+	if (rc == TT_OK && hints.rows == TTI_SALVAGE_UNKNOWN &&
+	    outweighs(rec, item, fd, &salvage, rows)) {
 		tti_salvage_fini(&salvage);
 		hints.rows = rows;
 		rc = tti_salvage(&salvage, fd, &hints, path, err);
@@ -251,7 +274,7 @@ static int one_file(struct tti_ring_recovery *rec, size_t i, struct tt_error *er
 	if (fd == -ENOENT)
 		return TT_OK;
 	rc = fd < 0 ? fd : look_at(rec, i, fd, path, &why);
-	if (rc == TT_E_DAMAGED || rc == -EIO)
+	if (rc == TT_E_DAMAGED || rc == TT_E_MISMATCH || rc == -EIO)
 		return tti_ring_recover_say(rec, file_name, TT_RECOVER_LEFT, why.text,
 					    err);
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
@@ -423,8 +446,8 @@ static int recover_locked(struct tti_ring_recovery *rec, struct tt_error *err)
 static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 {
 	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
-	const struct tti_writer_hints hints = { .like = &rec->like,
-						.cut_unproven = rec->opts.cut_unproven };
+	struct tti_writer_hints hints = { .like = &rec->like,
+					  .cut_unproven = rec->opts.cut_unproven };
 	struct tti_ring look;
 	int rc = tti_ring_open(&look, rec->dir, false, err);
 
@@ -432,23 +455,11 @@ static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 		return rc;
 	/* opening for writing stores a new mark */
 	look_at_marks(rec, &look);
-	rc = tti_ring_find_like(&look, &rec->like, err);
+	rc = tti_ring_recover_rows(rec, &look, err);
 	tti_ring_close(&look);
-	if (rc == 0 && tti_recover_like(&rec->like.npy, &rec->opts)) {
-		rec->like.npy.dtype = tt_dtype_ref(rec->like.npy.dtype);
-		rec->like.capacity = GIVEN_CAPACITY;
-		rec->like.tail_words = 5;
-		rc = 1;
-	}
-	if (rc == 0)
-		rc = tti_fail(
-			err, TT_E_DAMAGED,
-			"%s: no file in it can be read, so what a row is must be said: "
-			"recover it with --dtype DESCR [--row-shape SHAPE], or with "
-			"--like FILE",
-			rec->dir);
 	if (rc < 0)
 		return rc;
+	hints.like_rules = rec->told;
 	if (rec->opts.dry_run)
 		return tti_ring_recover_look(rec, all_files, err);
 	opts.no_helper = true; /* nobody else looks at the files meanwhile */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovering a ring: its files (ring_recover.c), and what the settings file says of them
- * (ring_recover_entries.c).
+/* Recovering a ring: its files (ring_recover.c), what a row of it is (ring_recover_rows.c), and
+ * what the settings file says of its files (ring_recover_entries.c).
  * Invariant: while writer is there, the locks of the writer and of maintainers are held. */
 #ifndef TTI_RING_RECOVER_H
 #define TTI_RING_RECOVER_H
@@ -15,12 +15,17 @@ struct tti_ring_recovery {
 	struct tt_ring_writer *writer; /* NULL: dry run */
 	struct tti_ring *ring;
 	struct tti_ring_like like;	 /* owned */
+	bool told;			 /* by the caller, against what its files say */
 	struct tti_mark mark;		 /* as found; sequence 0: none */
 	bool torn[TTI_MARK_SLOTS];	 /* slots of marks that were damaged */
 	char mark_words[TTI_MARK_WORDS]; /* what was wrong with the mark, or "" */
 	struct tti_items items;		 /* owned */
 	struct tti_cut_file cut;
 };
+
+/* What a row is -> rec->like, of the ring as it was opened to be looked at. */
+int tti_ring_recover_rows(struct tti_ring_recovery *rec, struct tti_ring *look,
+			  struct tt_error *err);
 
 /* name in the ring, or NULL for the ring as such. */
 int tti_ring_recover_say(struct tti_ring_recovery *rec, const char *name,

@@ -96,12 +96,15 @@ static void settle_entries(struct tt_ring_writer *writer)
 	tti_lock_drop(writer->lock.fd, TTI_LOCK_MAINTAINER);
 }
 
-/* What a row is: what most files say, else what the caller knew. */
+/* What a row is: what most files say, else what the caller knew, unless that rules. */
 static int find_rows(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_ring_like found;
-	int rc = tti_ring_find_like(&writer->ring, &found, err);
+	int rc;
 
+	if (writer->like_rules)
+		return TT_OK;
+	rc = tti_ring_find_like(&writer->ring, &found, err);
 	if (rc == 1) {
 		tti_ring_like_fini(&writer->like);
 		writer->like = found;
@@ -249,6 +252,8 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_ring_mend_settings(ring, &newest, &writer->repair, err);
 	tti_live_close(&newest);
 	TTI_FAILPOINT("ring.open.settings");
+	if (rc == TT_OK)
+		rc = tti_writer_mend_tail(writer, name, err);
 	if (rc < 0)
 		return rc;
 	return tti_writer_adopt(writer, name, tti_ring_number_file(ring, name, from),

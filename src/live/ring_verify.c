@@ -291,6 +291,24 @@ static void check_entry(struct check *check, const struct tti_ring_item *item,
 				   : base + (rows == TTI_ROWS_UNKNOWN ? end : rows);
 }
 
+/* What is possible in a single file, but not in one of a ring that a writer of ours made. */
+static void check_tail(struct check *check, const struct tti_ring_item *item,
+		       const char *file_name, const struct tti_live *live, uint64_t start)
+{
+	if (tti_ring_find_entry(&check->ring, item->name) == TTI_NO_ENTRY)
+		return;
+	if (start != 0)
+		say(check, file_name,
+		    "begins at row %" PRIu64
+		    ", and no file of a ring does: 'ticktail recover' shows the rows "
+		    "before it",
+		    start);
+	if (live->npy.rank && live->npy.shape[0] != live->capacity)
+		say(check, file_name,
+		    "its header says %" PRIu64 " rows, its tail stands behind %" PRIu64,
+		    live->npy.shape[0], live->capacity);
+}
+
 static void check_file(struct check *check, const struct tti_ring_item *item)
 {
 	char file_name[TTI_RING_NAME_BYTES];
@@ -305,6 +323,8 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 		rc = tti_live_bounds(&live, &start, &end, &err);
 	if (rc == TT_OK)
 		live.end = end;
+	if (rc == TT_OK)
+		check_tail(check, item, file_name, &live, start);
 	if (rc == TT_OK && !check->rows.dtype) {
 		check_entry(check, item, file_name, &live);
 		check->rows = live.npy;

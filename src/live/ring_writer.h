@@ -65,6 +65,7 @@ struct tt_ring_writer {
 	uint64_t rows_cut, rows_unproven; /* after a reboot */
 	struct tti_repair repair;
 	struct tti_ring_like like; /* what a row is; owned, while the ring is opened */
+	bool like_rules;	   /* whatever files tell */
 
 	/* between owner and upkeep */
 	_Atomic(uint32_t) next_state; /* enum tti_next */
@@ -219,6 +220,7 @@ uint32_t tti_writer_attend(struct tt_ring_writer *writer);
 struct tti_writer_hints {
 	const struct tti_ring_like
 		*like;	   /* a row, should no file of the ring tell; or NULL */
+	bool like_rules;   /* whatever its files tell */
 	bool cut_unproven; /* also without a mark cut what nothing proves after a reboot */
 };
 /* hints may be NULL.  Another writer is TT_E_BUSY at once; tt_ring_writer_open() waits so long for
@@ -254,6 +256,10 @@ int tti_writer_settle(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_lower_ends(struct tt_ring_writer *writer, struct tt_error *err);
+/* Of the newest file, when it is ours: a start that is not 0, and an end that its mark gives the
+ * lie, made right (ring_mend_tail.c). */
+int tti_writer_mend_tail(struct tt_ring_writer *writer, uint64_t name,
+			 struct tt_error *err);
 /* writer->like: what a row of the ring is. */
 int tti_writer_know_rows(struct tt_ring_writer *writer, struct tt_error *err);
 /* When a file whose first row came at first_ns is to be rolled. */

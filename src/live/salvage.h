@@ -21,10 +21,11 @@
 
 /* What is known from elsewhere. */
 struct tti_salvage_hints {
-	const struct tti_npy *like; /* rows of this type and shape, or NULL */
-	bool like_rules; /* a header that says another type or shape is wrong (a ring) */
-	bool live;	 /* it had a tail, whatever its header looks like (a ring) */
-	uint64_t rows;	 /* published rows, TTI_SALVAGE_UNKNOWN when nobody knows */
+	const struct tti_npy *like; /* rows are of this type and shape; or NULL */
+	const char *like_by;	    /* who says so, as in "X says rows", for messages */
+	bool like_unsure; /* others are of another type of that size, and as many */
+	bool live;	  /* it had a tail, whatever its header looks like (a ring) */
+	uint64_t rows;	  /* published rows, TTI_SALVAGE_UNKNOWN when nobody knows */
 	const struct tti_mark *mark; /* of this file, or NULL */
 	bool cut_unproven;	     /* keep certain rows only */
 };
@@ -53,8 +54,9 @@ struct tti_salvage {
 	char what[384];	   /* what is wrong, in words */
 };
 
-/* fd is open for reading.  TT_E_FORMAT: no header, and hints do not say what a row is.  On
- * success the caller calls tti_salvage_fini(). */
+/* fd is open for reading.  TT_E_DAMAGED: what a row is cannot be told, and hints do not say it;
+ * TT_E_MISMATCH: it is something else than hints say.  On success the caller calls
+ * tti_salvage_fini(). */
 int tti_salvage(struct tti_salvage *out, int fd, const struct tti_salvage_hints *hints,
 		const char *path, struct tt_error *err);
 void tti_salvage_fini(struct tti_salvage *salvage);
@@ -65,6 +67,18 @@ int tti_salvage_header(struct tti_npy *out, int fd, uint64_t file_bytes,
 
 /* ---- within salvage*.c ---- */
 
+/* What a row is and where rows begin -> out; *has_out: there is a header that tells the
+ * extent. */
+int tti_salvage_find_header(struct tti_salvage *out, int fd,
+			    const struct tti_salvage_hints *hints, bool *has_out,
+			    const char *path, struct tt_error *err);
+/* Where a tail at the end of the file says that its rows begin; 0: there is none. */
+uint64_t tti_salvage_tail_offset(int fd, uint64_t file_bytes);
+/* Bytes of a row by the size of the file, its tail and the extent that the header says, when the
+ * row that the header says cannot be; 0: it can. */
+uint64_t tti_salvage_other_row(const struct tti_npy *npy, int fd, uint64_t file_bytes);
+/* One past the last byte of [from, to) that is not zero, or from. */
+int tti_salvage_last_byte(int fd, uint64_t from, uint64_t to, uint64_t *out);
 /* Find the tail, from it and the hints how many rows there are. */
 int tti_salvage_rows(struct tti_salvage *out, int fd,
 		     const struct tti_salvage_hints *hints, bool has_header);

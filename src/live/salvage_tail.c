@@ -137,8 +137,7 @@ static int look_everywhere(const struct tti_salvage *out, int fd, struct found *
 
 /* ---- Rows ---- */
 
-/* One past the last byte of [from, to) that is not zero, or from. */
-static int last_byte(int fd, uint64_t from, uint64_t to, uint64_t *out)
+int tti_salvage_last_byte(int fd, uint64_t from, uint64_t to, uint64_t *out)
 {
 	tti_auto_free uint8_t *buf = malloc(BLOCK);
 
@@ -202,7 +201,7 @@ static int guess_end(struct tti_salvage *out, int fd,
 		     const struct tti_salvage_hints *hints, uint64_t there)
 {
 	uint64_t last, proven = 0;
-	int rc = last_byte(fd, out->data_off, row_off(out, there), &last);
+	int rc = tti_salvage_last_byte(fd, out->data_off, row_off(out, there), &last);
 
 	if (rc == TT_OK)
 		rc = rows_by_mark(out, fd, hints->mark, there, &proven);
@@ -215,7 +214,7 @@ static int guess_end(struct tti_salvage *out, int fd,
 }
 
 /* A file that was cut inside its tail may still have the words that count. */
-static bool end_from_stump(struct tti_salvage *out, int fd, uint64_t extent)
+static bool end_from_stump(struct tti_salvage *out, int fd, uint64_t extent, bool live)
 {
 	uint64_t words[2], last, off;
 
@@ -224,11 +223,11 @@ static bool end_from_stump(struct tti_salvage *out, int fd, uint64_t extent)
 	    tti_add_overflow(off, out->data_off, &off) ||
 	    out->file_bytes < off + sizeof(words) || out->file_bytes >= off + 40 ||
 	    tti_pread_all(fd, words, sizeof(words), off) < 0 || words[0] > words[1] ||
-	    words[1] > extent || last_byte(fd, out->data_off, off, &last) < 0)
+	    words[1] > extent || tti_salvage_last_byte(fd, out->data_off, off, &last) < 0)
 		return false;
 	if (words[1] == 0 && last > out->data_off)
 		return false;
-	out->start = words[0];
+	out->start = live ? 0 : words[0];
 	out->end = out->certain = words[1];
 	out->end_known = true;
 	return true;
@@ -266,7 +265,7 @@ static int find_cut(struct tti_salvage *out, int fd, const struct found *found,
 	if (from > out->file_bytes)
 		return TT_OK;
 	behind = found->is ? found->off + found->tail.words * 8u : to;
-	rc = last_byte(fd, from, tti_min_u64(to, out->file_bytes), &last);
+	rc = tti_salvage_last_byte(fd, from, tti_min_u64(to, out->file_bytes), &last);
 	if (rc < 0)
 		return rc;
 	/* of a row that was cut in the middle all is kept, also zeros */
@@ -277,7 +276,7 @@ static int find_cut(struct tti_salvage *out, int fd, const struct found *found,
 	/* what little follows rows without a tail is what is left of it */
 	if (out->file_bytes > behind &&
 	    (found->is || out->file_bytes - behind > TTI_TAIL_MAX_BYTES)) {
-		rc = last_byte(fd, behind, out->file_bytes, &last);
+		rc = tti_salvage_last_byte(fd, behind, out->file_bytes, &last);
 		if (rc < 0)
 			return rc;
 		out->cut[1] = (struct tti_piece){ behind, last };
@@ -289,7 +288,8 @@ static int find_cut(struct tti_salvage *out, int fd, const struct found *found,
 
 /* ---- Putting it together ---- */
 
-static void take_tail(struct tti_salvage *out, const struct found *found, uint64_t extent)
+static void take_tail(struct tti_salvage *out, const struct found *found, uint64_t extent,
+		      bool live)
 {
 	out->capacity = found->capacity;
 	out->tail_words = found->tail.words;
@@ -314,7 +314,12 @@ static void take_tail(struct tti_salvage *out, const struct found *found, uint64
 	}
 	out->end = out->certain = found->tail.end;
 	out->end_known = true;
-	if (found->tail.start <= found->tail.end)
+	if (live && found->tail.start != 0)
+		tti_salvage_note(out,
+				 "its start is %" PRIu64 ", and no row is ever taken off "
+				 "the beginning of a ring's file",
+				 found->tail.start);
+	else if (found->tail.start <= found->tail.end)
 		out->start = found->tail.start;
 	else
 		tti_salvage_note(out,
@@ -352,7 +357,7 @@ static int plain_rows(struct tti_salvage *out, uint64_t there)
 static int doubt_zeros(struct tti_salvage *out, int fd)
 {
 	uint64_t last;
-	int rc = last_byte(fd, out->data_off, row_off(out, out->end), &last);
+	int rc = tti_salvage_last_byte(fd, out->data_off, row_off(out, out->end), &last);
 
 	if (rc == TT_OK)
 		out->certain = tti_min_u64(out->certain,
@@ -406,7 +411,7 @@ int tti_salvage_rows(struct tti_salvage *out, int fd,
 			tti_salvage_note(out, "%" PRIu64 " bytes follow its tail",
 					 out->file_bytes - found.off -
 						 found.tail.words * 8u);
-		take_tail(out, &found, extent);
+		take_tail(out, &found, extent, hints->live);
 		there = found.capacity;
 	} else {
 		note_size(out, extent);
@@ -419,7 +424,7 @@ int tti_salvage_rows(struct tti_salvage *out, int fd,
 		}
 		tti_salvage_note(out, "its tail is gone");
 		out->tail_words = 5;
-		end_from_stump(out, fd, extent);
+		end_from_stump(out, fd, extent, hints->live);
 	}
 	take_known(out, hints->rows);
 	rc = count_rows(out, fd, hints, there, found.is);

@@ -17,9 +17,10 @@ LIVE_TESTS = \
 	tests/live/test_mark \
 	tests/live/test_reboot \
 	tests/live/test_recover \
+	tests/live/test_recover_bits \
 	tests/live/test_recover_doubt \
-	tests/live/test_recover_ring \
 	tests/live/test_recover_odd \
+	tests/live/test_recover_ring \
 	tests/live/test_recover_shared \
 	tests/live/test_register \
 	tests/live/test_ring \

@@ -107,12 +107,6 @@ static void spoil(int fd, const char *path, uint64_t size)
 		at = size > 40 ? size - 1 - power_random(40) : at;
 	else if (power_random(3) == 0) /* where the header is */
 		at = power_random(size < 128 ? size : 128);
-	/* a type or a length of the header that is possible is the file's, for all that it says */
-	if (kind > 1 && at >= 6 && at < 96)
-		at %= 6;
-	/* rows before a start, or behind an end, that is possible were taken away or never there */
-	if (kind > 1 && at + 40 >= size && at + 24 < size)
-		at += 16;
 	if (kind == 0) {
 		NEED(syscall(SYS_ftruncate, fd, at) == 0);
 	} else if (kind == 1) {
