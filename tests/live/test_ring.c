@@ -346,6 +346,20 @@ START_TEST(lost_rows_are_counted_exactly)
 }
 END_TEST
 
+/* A ring of two files of 4 rows, its writer after the first rows, and a reader of it. */
+static struct tt_ring_reader *open_beside(struct tt_ring_writer **writer_out,
+					  const struct tt_ring_reader_opts *opts,
+					  int64_t rows)
+{
+	struct tt_ring_reader *reader;
+
+	create_ring("r", 4, 2);
+	*writer_out = open_writer("r");
+	put_rows(*writer_out, 0, rows);
+	OK(tt_ring_reader_open(&reader, "r", opts, &err));
+	return reader;
+}
+
 START_TEST(queued_only_readers_skip_with_a_count)
 {
 	struct tt_ring_reader_opts opts = TT_RING_READER_OPTS_INIT;
@@ -353,11 +367,8 @@ START_TEST(queued_only_readers_skip_with_a_count)
 	struct tt_ring_reader *reader;
 	int64_t next = 0;
 
-	create_ring("r", 4, 2);
-	writer = open_writer("r");
 	opts.queued_only = true;
-	put_rows(writer, 0, 4);
-	OK(tt_ring_reader_open(&reader, "r", &opts, &err));
+	reader = open_beside(&writer, &opts, 4);
 	take_rows(reader, &next);
 	put_rows(writer, 4, 16);
 	next = 12;
@@ -376,11 +387,8 @@ START_TEST(sealed_only_readers_leave_the_newest_file)
 	struct tt_ring_reader *reader;
 	int64_t next = 0;
 
-	create_ring("r", 4, 2);
-	writer = open_writer("r");
 	opts.seal_only = true;
-	put_rows(writer, 0, 6);
-	OK(tt_ring_reader_open(&reader, "r", &opts, &err));
+	reader = open_beside(&writer, &opts, 6);
 	take_rows(reader, &next);
 	ck_assert_int_eq(next, 4);
 	OK(tt_ring_roll(writer, &err));
