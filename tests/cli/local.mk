@@ -1,5 +1,6 @@
 # tests of cli
 CLI_TESTS = \
+	tests/cli/ahead.t \
 	tests/cli/append.t \
 	tests/cli/archive.t \
 	tests/cli/bad_input.t \

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The next file of a live ring has its name before any row is in it: what each command, npyt and
+# NumPy make of that beside the feed, and after the feed was killed then.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
+[ -x "$ticktail" ] || missing "the program"
+cd "$work" || exit 99
+pid=
+cleanup_fn() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
+count() { "$ticktail" read "$1" 2>/dev/null | tail -n +2 | wc -l | tr -d ' '; }
+files() { find r -name '*.npy' | wc -l | tr -d ' '; }
+listed() { "$ticktail" info r --json | tr -d ' \n' | grep -o '"name":"' | wc -l | tr -d ' '; }
+is_ahead() { [ "$(count r)" = "$1" ] && [ "$(files)" -gt "$2" ]; }
+# Stops the feed with $1 rows in the ring and a file more than the $2 that hold them.  A name that
+# no roll uses goes back after a second, so rows may have to come again.
+stop_ahead() {
+	tt_tries=0
+	while :; do
+		wait_for 1 is_ahead "$1" "$2"
+		kill -STOP $pid
+		is_ahead "$1" "$2" && return
+		kill -CONT $pid
+		tt_tries=$((tt_tries + 1))
+		[ $tt_tries -lt 20 ] || return 1
+	done
+}
+
+"$ticktail" create r --rolling --dtype i4 --capacity 100 --keep 2 || not_ok "create"
+capacity=$("$ticktail" info r --json | tr -d ' \n' | sed 's/.*"capacity":\([0-9]*\).*/\1/')
+rows=$((5 * capacity - 2))
+mkfifo feed
+"$ticktail" append r feed --columns value --sync 100 >said 2>&1 &
+pid=$!
+exec 3>feed
+seq 1 $rows >&3
+stop_ahead $rows 5 && ok "the feed stands with a file named ahead" || not_ok "no name ahead" "$(ls -la r; cat said)"
+
+ahead=$(find r -name '*.npy' | sort | tail -n 1)
+is "info lists what was published" "$(listed)" 5
+is "read" "$(count r)" $rows
+is "tail" "$("$ticktail" tail r -n 3 | tail -n +2 | tr '\n' ' ')" "$((rows - 2)) $((rows - 1)) $rows "
+exits 0 "status" "$ticktail" status r
+exits 0 "verify" "$ticktail" verify r
+exits 0 "archive" "$ticktail" archive r -o a.h5
+is "the archive has the sealed rows" "$("$ticktail" read a.h5 r | tail -n +2 | wc -l | tr -d ' ')" $((4 * capacity))
+exits 0 "backup" "$ticktail" backup r copy
+is "the copy has the rows" "$(count copy)" $rows
+exits 0 "the copy is whole" "$ticktail" verify copy
+exits 1 "recover is refused beside the feed" "$ticktail" recover r
+exits 0 "merge" "$ticktail" merge r
+exits 0 "prune" "$ticktail" prune r --archived-in a.h5
+[ -e "$ahead" ] && ok "the named file stays" || not_ok "the named file stays" "$(ls r)"
+exits 0 "verify after them" "$ticktail" verify r
+for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON" /usr/bin/python3; do
+	"$python" -c 'import numpy, npyt' >/dev/null 2>&1 && break
+	python=
+done
+if [ -n "$python" ]; then
+	success "numpy loads the empty file" "$python" -c "
+import glob, numpy
+assert len(numpy.load('$ahead', mmap_mode='r')) == $capacity
+[numpy.load(path) for path in glob.glob('r/*.npy')]"
+	success "npyt reads the queue, and not the empty file" "$python" -c "
+import numpy
+from loguru import logger
+from npyt import NPY8
+logger.remove()
+reader = NPY8('r', $capacity, 2).load()
+got = numpy.concatenate([numpy.array(reader.read($capacity)) for _ in range(4)])
+assert got[-1] == $rows, got[-5:]"
+	exits 0 "verify after npyt" "$ticktail" verify r
+else
+	ok "# SKIP numpy and npyt: not here"
+fi
+
+kill -CONT $pid
+seq $((rows + 1)) $((rows + 5)) >&3
+last_is() { [ "$("$ticktail" read r | tail -n 1)" = "$1" ]; }
+wait_for 20 last_is $((rows + 5)) && ok "the feed goes on" || not_ok "the feed goes on" "$(cat said)"
+exits 0 "verify beside it" "$ticktail" verify r
+
+# the same, and the feed is killed
+seq $((rows + 6)) $((rows + capacity)) >&3
+killed() { last_is $((rows + capacity)) && [ "$(files)" -gt "$(listed)" ]; }
+tries=0
+while [ $tries -lt 20 ]; do
+	wait_for 1 killed
+	kill -STOP $pid
+	killed && break
+	kill -CONT $pid
+	tries=$((tries + 1))
+done
+killed && ok "killed with a name ahead" || not_ok "killed with a name ahead" "$(ls r)"
+kill -9 $pid
+exec 3>&-
+wait $pid 2>/dev/null
+pid=
+exits 0 "verify after the kill" "$ticktail" verify r
+is "all rows are there" "$("$ticktail" read r | tail -n 1)" $((rows + capacity))
+exits 0 "recover finds nothing" "$ticktail" recover r
+is "and removed the empty file" "$(files)" "$(listed)"
+seq 1 3 >in
+exits 0 "the next feed" "$ticktail" append r in --columns value
+exits 0 "and all is whole" "$ticktail" verify r
+finish
