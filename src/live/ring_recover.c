@@ -198,31 +198,6 @@ static int mend_rows(struct tti_ring_recovery *rec, const struct tti_ring_item *
 	return tti_ring_recover_say(rec, TTI_SETTINGS_NAME, TT_RECOVER_MENDED, what, err);
 }
 
-/* What one witness says is better than nothing, if it is possible; against an end that is
- * possible as well, what stands in the rows decides. */
-static bool outweighs(const struct tti_ring_recovery *rec,
-		      const struct tti_ring_item *item, int fd,
-		      const struct tti_salvage *salvage, uint64_t rows)
-{
-	uint64_t row = salvage->row_bytes, last,
-		 there = salvage->file_bytes > salvage->data_off
-				 ? (salvage->file_bytes - salvage->data_off) / row
-				 : 0;
-
-	if (rows == TTI_ROWS_UNKNOWN)
-		return false;
-	if (salvage->damaged && !salvage->end_known)
-		return rows <= tti_max_u64(salvage->file_bytes / row,
-					   rec->ring->settings.capacity);
-	if (item->merged || salvage->end == rows || rows > there ||
-	    tti_salvage_last_byte(
-		    fd, salvage->data_off,
-		    salvage->data_off + tti_max_u64(rows, salvage->end) * row, &last) < 0)
-		return false;
-	last = (last - salvage->data_off + row - 1) / row;
-	return salvage->end < rows ? last == rows : last <= rows;
-}
-
 static int look_at(struct tti_ring_recovery *rec, size_t i, int fd, const char *path,
 		   struct tt_error *err)
 {
@@ -243,7 +218,7 @@ static int look_at(struct tti_ring_recovery *rec, size_t i, int fd, const char *
 	hints.rows = sure || item->merged ? rows : TTI_SALVAGE_UNKNOWN;
 	rc = tti_salvage(&salvage, fd, &hints, path, err);
 	if (rc == TT_OK && hints.rows == TTI_SALVAGE_UNKNOWN &&
-	    outweighs(rec, item, fd, &salvage, rows)) {
+	    tti_ring_recover_outweighs(rec, item, fd, &salvage, rows)) {
 		tti_salvage_fini(&salvage);
 		hints.rows = rows;
 		rc = tti_salvage(&salvage, fd, &hints, path, err);
@@ -255,6 +230,16 @@ static int look_at(struct tti_ring_recovery *rec, size_t i, int fd, const char *
 	rec->report->rows_kept += salvage.end - salvage.start;
 	tti_salvage_fini(&salvage);
 	return rc;
+}
+
+/* By an earlier pass. */
+static bool is_said_left(const struct tti_ring_recovery *rec, const char *path)
+{
+	for (size_t i = 0; i < rec->report->item_count; i++)
+		if (rec->report->items[i].did == TT_RECOVER_LEFT &&
+		    strcmp(rec->report->items[i].path, path) == 0)
+			return true;
+	return false;
 }
 
 /* One file that cannot be mended leaves the others; a full disk or a lock ends it all. */
@@ -275,8 +260,10 @@ static int one_file(struct tti_ring_recovery *rec, size_t i, struct tt_error *er
 		return TT_OK;
 	rc = fd < 0 ? fd : look_at(rec, i, fd, path, &why);
 	if (rc == TT_E_DAMAGED || rc == TT_E_MISMATCH || rc == -EIO)
-		return tti_ring_recover_say(rec, file_name, TT_RECOVER_LEFT, why.text,
-					    err);
+		return is_said_left(rec, path)
+			       ? TT_OK
+			       : tti_ring_recover_say(rec, file_name, TT_RECOVER_LEFT,
+						      why.text, err);
 	return rc < 0 ? tti_fail(err, rc, "%s", why.text) : TT_OK;
 }
 

@@ -27,6 +27,12 @@ struct tti_ring_recovery {
 int tti_ring_recover_rows(struct tti_ring_recovery *rec, struct tti_ring *look,
 			  struct tt_error *err);
 
+/* A number of rows that one witness tells is better than none, if it is possible; against an end
+ * that is possible as well, what stands in the rows decides. */
+bool tti_ring_recover_outweighs(const struct tti_ring_recovery *rec,
+				const struct tti_ring_item *item, int fd,
+				const struct tti_salvage *salvage, uint64_t rows);
+
 /* name in the ring, or NULL for the ring as such. */
 int tti_ring_recover_say(struct tti_ring_recovery *rec, const char *name,
 			 enum tt_recover_did did, const char *what, struct tt_error *err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row of a ring is that is recovered: as its files say, or as the caller does.
+/* What a row of a ring is that is recovered: as its files say, or as the caller does; and whether
+ * one witness of how many rows a file has is to be believed.
  * Invariant: what two whole files say is not overruled, and neither is the size of a row that one
  * says; between types of one size nothing but the caller, or a majority, decides. */
 #include "live/ring_recover.h"
 
 #include <string.h>
+#include "base/num.h"
 
 #define GIVEN_CAPACITY 4096 /* of files when only the caller knows what a row is */
 
@@ -66,4 +68,29 @@ int tti_ring_recover_rows(struct tti_ring_recovery *rec, struct tti_ring *look,
 			"recover it with --dtype DESCR [--row-shape SHAPE], or with "
 			"--like FILE",
 			rec->dir);
+}
+
+/* ---- How many a file has ---- */
+
+bool tti_ring_recover_outweighs(const struct tti_ring_recovery *rec,
+				const struct tti_ring_item *item, int fd,
+				const struct tti_salvage *salvage, uint64_t rows)
+{
+	uint64_t row = salvage->row_bytes, last,
+		 there = salvage->file_bytes > salvage->data_off
+				 ? (salvage->file_bytes - salvage->data_off) / row
+				 : 0;
+
+	if (rows == TTI_ROWS_UNKNOWN)
+		return false;
+	if (salvage->damaged && !salvage->end_known)
+		return rows <= tti_max_u64(salvage->file_bytes / row,
+					   rec->ring->settings.capacity);
+	if (item->merged || salvage->end == rows || rows > there ||
+	    tti_salvage_last_byte(
+		    fd, salvage->data_off,
+		    salvage->data_off + tti_max_u64(rows, salvage->end) * row, &last) < 0)
+		return false;
+	last = (last - salvage->data_off + row - 1) / row;
+	return salvage->end < rows ? last == rows : last <= rows;
 }

@@ -84,6 +84,31 @@ is "... names recover, not adopt" "$(grep -c 'ticktail recover' .out) $(grep -c 
 exits 1 "append to a plain array" "$ticktail" append p.npy rows.csv --columns n,px
 is "... names adopt" "$(grep -c 'ticktail adopt' .out)" 1
 
+# ---- a type that is possible and wrong ----
+flip() { # FILE FROM TO: in the header
+	at=$(grep -abo "$2" "$1" | head -n 1 | cut -d: -f1)
+	printf '%s' "$3" | dd of="$1" bs=1 seek="$at" conv=notrunc 2>/dev/null
+}
+make_file
+flip f.npy '<f8' '>f8'
+exits 0 "another type of the same size passes" "$ticktail" verify f.npy
+exits 0 "... --dtype says which is right" "$ticktail" recover f.npy --dtype 'n:i8,px:f8'
+is "... with both in words" "$(grep -c '>f8.*<f8' .out)" 1
+is "... the rows are those that were written" "$(rows f.npy | grep -c ',1.5$')" 20
+make_file
+flip f.npy '<f8' '<U8'
+cp f.npy cut.npy
+exits 3 "a type of another size is found" "$ticktail" recover f.npy
+is "... naming the option" "$(grep -c -e 'ask for 16.*--dtype DESCR' .out)" 1
+same "... and nothing is changed" f.npy cut.npy
+exits 0 "... --dtype brings the rows back" "$ticktail" recover f.npy --dtype 'n:i8,px:f8'
+is "... all of them" "$(rows f.npy | wc -l | tr -d ' ')" 20
+make_file
+cp f.npy whole
+exits 1 "a whole file is not made another" "$ticktail" recover f.npy --dtype 'n:i8,px:f4'
+is "... in words" "$(grep -c 'bear it out.*left as it is' .out)" 1
+same "... nor changed" f.npy whole
+
 # ---- a ring ----
 make_ring() {
 	rm -rf ring
@@ -117,6 +142,25 @@ is "... says what is lost" "$(grep -c 'ring: 52 rows, lost 8' .out)" 1
 exits 0 "... verify is content" "$ticktail" verify ring
 is "... read has nothing to say" "$(rows ring | wc -l | tr -d ' ') $(cat err)" "52 "
 exits 0 "a second recover finds nothing" "$ticktail" recover ring
+
+make_ring
+flip "ring/$second" '<f8' '>f8'
+exits 0 "one file of another type: recover" "$ticktail" recover ring
+is "... as most others are" "$(grep -c "$second.*the ring's are" .out)" 1
+exits 0 "... verify" "$ticktail" verify ring
+is "... all rows" "$(rows ring | grep -c ',1.5$')" 40
+exits 1 "a wrong --dtype is refused" "$ticktail" recover ring --dtype 'n:i8,px:i8'
+is "... by what the files say" "$(grep -c 'leave --dtype' .out)" 1
+rm -rf two
+"$ticktail" create two --rolling --dtype 'n:i8,px:f8' --capacity 16 --exact --keep 3
+"$ticktail" append two rows.csv --columns n,px >/dev/null
+first=$(ls two | grep 'npy$' | head -n 1)
+flip "two/$first" '<f8' '>f8'
+exits 3 "one of two files: nothing decides" "$ticktail" recover two
+is "... and it is said" "$(grep -c "$first: left as it is.*nothing tells which.*--dtype DESCR" .out)" 1
+exits 0 "... --dtype decides" "$ticktail" recover two --dtype 'n:i8,px:f8'
+is "... all rows" "$(rows two | grep -c ',1.5$')" 20
+exits 0 "... verify" "$ticktail" verify two
 
 make_ring
 dd if=/dev/zero of="ring/$newest" bs=1 count=64 conv=notrunc 2>/dev/null
