@@ -145,10 +145,13 @@ int64_t tti_ring_first_row_ns(const struct tti_ring *ring,
 
 /* ---- files ---- */
 
-/* Open one file of the ring. */
+/* Open one file of the ring: to be read by pread, to be read mapped, or to be written. */
 int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
-		       bool writable, bool by_pread, struct tti_live *live,
-		       struct tt_error *err);
+		       struct tti_live *live, struct tt_error *err);
+int tti_ring_map_file(const struct tti_ring *ring, uint64_t name, bool merged,
+		      struct tti_live *live, struct tt_error *err);
+int tti_ring_open_writable(const struct tti_ring *ring, uint64_t name,
+			   struct tti_live *live, struct tt_error *err);
 /* An error that npyt's newest file may give while it is being made: it has no rows yet. */
 bool tti_ring_is_incomplete(int rc);
 /* An error that damage of the file itself gives, be it newest or not. */

@@ -66,8 +66,7 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 	struct tti_live_make make;
 	tti_auto_fd fd = -1;
 	uint64_t data_off;
-	int rc = tti_ring_open_file(&backup->ring, item->name, item->merged, false, true,
-				    &live, err);
+	int rc = tti_ring_open_file(&backup->ring, item->name, item->merged, &live, err);
 
 	tti_ring_format_name(file_name, item->name, item->merged);
 	if (rc == TT_OK) {

@@ -230,8 +230,7 @@ static int set_locked(struct tti_ring *ring, const struct tt_ring_opts *opts,
 	int rc = tti_ring_mend_manifest(ring, 2, false, &repair, err);
 
 	if (rc == TT_OK)
-		rc = tti_ring_open_file(ring, tti_ring_newest(ring), false, false, true,
-					&newest, err);
+		rc = tti_ring_open_file(ring, tti_ring_newest(ring), false, &newest, err);
 	if (rc < 0)
 		return rc;
 	rc = tti_ring_mend_settings(ring, &newest, &repair, err);

@@ -98,7 +98,7 @@ void tti_ring_limit_file(const struct tti_ring *ring, uint64_t name, bool merged
 int tti_ring_open_raw(const struct tti_ring *ring, uint64_t name, struct tti_live *live,
 		      struct tt_error *err)
 {
-	int rc = tti_ring_open_file(ring, name, false, false, true, live, err);
+	int rc = tti_ring_open_file(ring, name, false, live, err);
 
 	live->shown = UINT64_MAX;
 	if (rc == TT_OK)

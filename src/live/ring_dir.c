@@ -228,34 +228,80 @@ int tti_ring_open(struct tti_ring *ring, const char *dir, bool writable,
 	return rc;
 }
 
-int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
-		       bool writable, bool by_pread, struct tti_live *live,
-		       struct tt_error *err)
+/* An entry of the ring's directory. */
+struct file_name {
+	char name[TTI_RING_NAME_BYTES], path[TTI_RING_PATH_BYTES];
+};
+
+static void name_file(struct file_name *out, const struct tti_ring *ring, uint64_t name,
+		      bool merged)
 {
-	char file_name[TTI_RING_NAME_BYTES], path[TTI_RING_PATH_BYTES];
-	struct tti_live_open args = { .dirfd = ring->dirfd,
-				      .name = file_name,
-				      .path = path,
-				      .writable = writable,
-				      .by_pread = by_pread };
-	tti_auto_fd fd = -1;
+	tti_ring_format_name(out->name, name, merged);
+	tti_ring_path(ring, out->name, out->path, sizeof(out->path));
+}
+
+static int open_named(const struct file_name *file, struct tti_live_open args,
+		      struct tti_live *live, struct tt_error *err)
+{
+	tti_auto_fd fd = tti_open_regular(
+		args.dirfd, file->name, (args.writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW,
+		file->path, err);
 	int rc;
 
-	tti_ring_format_name(file_name, name, merged);
-	tti_ring_path(ring, file_name, path, sizeof(path));
-	fd = tti_open_regular(ring->dirfd, file_name,
-			      (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW, path, err);
 	if (fd < 0)
 		return fd;
+	args.name = file->name;
+	args.path = file->path;
 	args.fd = fd;
 	args.take_fd = true;
 	rc = tti_live_open(live, &args, err);
 	if (rc < 0)
 		return rc;
 	tti_steal_fd(&fd);
-	if (!writable)
-		tti_ring_limit_file(ring, name, merged, live);
 	return TT_OK;
+}
+
+static int open_to_read(const struct tti_ring *ring, const struct tti_ring_item *item,
+			bool by_pread, struct tti_live *live, struct tt_error *err)
+{
+	struct file_name file;
+	int rc;
+
+	name_file(&file, ring, item->name, item->merged);
+	rc = open_named(
+		&file,
+		(struct tti_live_open){ .dirfd = ring->dirfd, .by_pread = by_pread },
+		live, err);
+	if (rc == TT_OK)
+		tti_ring_limit_file(ring, item->name, item->merged, live);
+	return rc;
+}
+
+int tti_ring_open_file(const struct tti_ring *ring, uint64_t name, bool merged,
+		       struct tti_live *live, struct tt_error *err)
+{
+	const struct tti_ring_item item = { .name = name, .merged = merged };
+
+	return open_to_read(ring, &item, true, live, err);
+}
+
+int tti_ring_map_file(const struct tti_ring *ring, uint64_t name, bool merged,
+		      struct tti_live *live, struct tt_error *err)
+{
+	const struct tti_ring_item item = { .name = name, .merged = merged };
+
+	return open_to_read(ring, &item, false, live, err);
+}
+
+int tti_ring_open_writable(const struct tti_ring *ring, uint64_t name,
+			   struct tti_live *live, struct tt_error *err)
+{
+	struct file_name file;
+
+	name_file(&file, ring, name, false);
+	return open_named(
+		&file, (struct tti_live_open){ .dirfd = ring->dirfd, .writable = true },
+		live, err);
 }
 
 bool tti_ring_is_incomplete(int rc)

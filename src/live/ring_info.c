@@ -25,8 +25,7 @@ static int add_file(struct tti_ring *ring, struct tt_ring_info *info,
 {
 	struct tt_ring_file *file = &info->files[info->file_count];
 	struct tti_live live = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(ring, item->name, item->merged, false, true, &live,
-				    err);
+	int rc = tti_ring_open_file(ring, item->name, item->merged, &live, err);
 
 	*file = (struct tt_ring_file){ .name = item->name,
 				       .sealed = item->sealed,

@@ -34,8 +34,7 @@ static bool ask(const struct tti_ring *ring, const struct tti_ring_item *item,
 	struct stat st;
 
 	*out = (struct voter){ 0 };
-	if (tti_ring_open_file(ring, item->name, item->merged, false, true, &live,
-			       NULL) == TT_OK) {
+	if (tti_ring_open_file(ring, item->name, item->merged, &live, NULL) == TT_OK) {
 		out->says.npy = live.npy;
 		out->says.capacity = live.capacity;
 		out->says.tail_words = live.tail_words;

@@ -173,10 +173,9 @@ static int mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 }
 
 int tti_ring_mark(struct tti_ring *ring, struct tti_ring_marker *marker,
-		  const struct tti_live *live, uint64_t name, uint64_t end,
-		  struct tt_error *err)
+		  const struct tti_live *live, struct tt_pos end, struct tt_error *err)
 {
-	struct tti_mark next = { .file = name, .end = end };
+	struct tti_mark next = { .file = end.file, .end = end.row };
 
 	if (!marker->has_boot)
 		return TT_OK;
@@ -185,10 +184,10 @@ int tti_ring_mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 }
 
 int tti_ring_mark_closed(struct tti_ring *ring, struct tti_ring_marker *marker,
-			 const struct tti_live *live, uint64_t name, uint64_t end,
+			 const struct tti_live *live, struct tt_pos end,
 			 struct tt_error *err)
 {
-	struct tti_mark next = { .file = name, .end = end };
+	struct tti_mark next = { .file = end.file, .end = end.row };
 
 	return marker->has_boot ? mark(ring, marker, live, &next, err) : TT_OK;
 }

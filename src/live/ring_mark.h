@@ -26,19 +26,18 @@ struct tti_ring_marker {
 int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *ring,
 			 struct tt_error *err);
 
-/* live (file name of the ring) was synced up to end: store that, synced.  Files before name
- * must have been synced to their ends, but for the first mark after init, and after
- * tti_ring_mark_none(): then they are here, by the thread that owns the ring.  From any thread that is the only one to do
- * so at that time; uses the ring's descriptors, not its mappings, and may run while the writer
- * appends behind end or rolls.  Costs the new rows' checksum and one fdatasync; the first mark
- * of a file also syncs directory and manifest. */
+/* live (file end.file of the ring) was synced up to end.row: store that, synced.  Files before
+ * it must have been synced to their ends, but for the first mark after init, and after
+ * tti_ring_mark_none(): then they are here, by the thread that owns the ring.  From any thread
+ * that is the only one to do so at that time; uses the ring's descriptors, not its mappings, and
+ * may run while the writer appends behind end or rolls.  Costs the new rows' checksum and one
+ * fdatasync; the first mark of a file also syncs directory and manifest. */
 int tti_ring_mark(struct tti_ring *ring, struct tti_ring_marker *marker,
-		  const struct tti_live *live, uint64_t name, uint64_t end,
-		  struct tt_error *err);
+		  const struct tti_live *live, struct tt_pos end, struct tt_error *err);
 
 /* The same, and nothing will be written any more: no later boot has anything to doubt. */
 int tti_ring_mark_closed(struct tti_ring *ring, struct tti_ring_marker *marker,
-			 const struct tti_live *live, uint64_t name, uint64_t end,
+			 const struct tti_live *live, struct tt_pos end,
 			 struct tt_error *err);
 
 /* A writer that does not sync begins: no row is known to be on disk from now on. */

@@ -65,7 +65,7 @@ static int store(struct tt_ring_writer *writer, uint64_t name, uint64_t start,
 		 uint64_t end, struct tt_error *err)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(&writer->ring, name, false, true, false, &live, err);
+	int rc = tti_ring_open_writable(&writer->ring, name, &live, err);
 	uint64_t was = live.end;
 
 	if (rc < 0)

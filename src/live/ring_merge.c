@@ -144,8 +144,7 @@ static int fill_merged(struct merge *merge, const struct group *group, int fd,
 		const struct part *part = &group->parts[i];
 		struct tti_live live = TTI_LIVE_EMPTY;
 
-		rc = tti_ring_open_file(&merge->ring, part->name, false, false, true,
-					&live, err);
+		rc = tti_ring_open_file(&merge->ring, part->name, false, &live, err);
 		if (rc == TT_OK)
 			rc = copy_rows(&live, part, fd, at, err);
 		at += (part->end - part->start) * group->npy.row_bytes;
@@ -290,7 +289,7 @@ static int add_part(struct merge *merge, struct group *group,
 
 	if (item->merged || item->queued || !item->sealed)
 		return 0;
-	rc = tti_ring_open_file(&merge->ring, item->name, false, false, true, &live, err);
+	rc = tti_ring_open_file(&merge->ring, item->name, false, &live, err);
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &part.start, &part.end, err);
 	part.shown = live.shown;
@@ -376,8 +375,7 @@ static int need_settings(struct merge *merge, struct tt_error *err)
 	rc = merge->items.count == 0
 		     ? -ENOENT
 		     : tti_ring_open_file(&merge->ring, merge->items.at[0].name,
-					  merge->items.at[0].merged, false, true, &newest,
-					  err);
+					  merge->items.at[0].merged, &newest, err);
 	if (rc == TT_OK)
 		rc = tti_ring_mend_settings(&merge->ring, &newest, &repair, err);
 	tti_live_close(&newest);

@@ -10,7 +10,7 @@ static bool add_rows(const struct tti_ring *ring, uint64_t name, bool merged,
 		     uint64_t *sum)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(ring, name, merged, false, true, &live, NULL);
+	int rc = tti_ring_open_file(ring, name, merged, &live, NULL);
 	bool fits = rc == TT_OK && !tti_add_overflow(*sum, tti_live_end(&live), sum);
 
 	tti_live_close(&live);

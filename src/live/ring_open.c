@@ -50,7 +50,7 @@ static int begin_marks(struct tt_ring_writer *writer, struct tt_error *err)
 		rc = tti_fail_sys(err, -errno, file->live.path, "fdatasync");
 	else if (rc == TT_OK)
 		rc = tti_ring_mark(&writer->ring, &writer->marker, &file->live,
-				   file->name, file->live.end, err);
+				   (struct tt_pos){ file->name, file->live.end }, err);
 	TTI_FAILPOINT("ring.open.marked");
 	return rc < 0 ? rc : tti_writer_lower_ends(writer, err);
 }

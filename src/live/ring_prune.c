@@ -112,8 +112,7 @@ static int look(const struct tti_ring *ring, const struct tti_ring_item *item,
 	struct tti_live live = TTI_LIVE_EMPTY;
 	struct tt_error why = { TT_OK, "" };
 	uint64_t idx = tti_ring_find_entry(ring, item->name);
-	int rc = tti_ring_open_file(ring, item->name, item->merged, false, true, &live,
-				    &why);
+	int rc = tti_ring_open_file(ring, item->name, item->merged, &live, &why);
 
 	*out = (struct tti_drop){ .item = item, .shown = UINT64_MAX };
 	tti_ring_format_name(out->file_name, item->name, item->merged);

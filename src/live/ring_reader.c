@@ -219,7 +219,7 @@ static int find_rows(struct tt_ring_reader *reader, struct tt_error *err)
 		struct tti_live live = TTI_LIVE_EMPTY;
 
 		rc = tti_ring_open_file(&reader->ring, items.at[i - 1].name,
-					items.at[i - 1].merged, false, true, &live, &why);
+					items.at[i - 1].merged, &live, &why);
 		if (rc == TT_OK) {
 			reader->rows = live.npy;
 			live.npy = (struct tti_npy){ 0 }; /* taken over */

@@ -168,8 +168,8 @@ static int raise_end(struct reboot *reboot, struct tti_live *live, struct tt_err
 {
 	uint64_t end = reboot->mark.end;
 	struct tti_live writable = TTI_LIVE_EMPTY;
-	int rc = tti_ring_open_file(&reboot->writer->ring, reboot->mark.file, false, true,
-				    false, &writable, err);
+	int rc = tti_ring_open_writable(&reboot->writer->ring, reboot->mark.file,
+					&writable, err);
 
 	if (rc == TT_OK)
 		rc = tti_live_publish(&writable, end);

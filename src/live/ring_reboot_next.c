@@ -121,7 +121,7 @@ static int lower_end(const struct tti_ring *ring, uint64_t name, uint64_t cut,
 	tti_live_close(&live);
 	if (is_low) /* or gone, or damaged: then nothing is shown of it */
 		return TT_OK;
-	rc = tti_ring_open_file(ring, name, false, true, false, &live, err);
+	rc = tti_ring_open_writable(ring, name, &live, err);
 	TTI_FAILPOINT("ring.reboot.before_lower");
 	if (rc == TT_OK)
 		rc = tti_live_publish(&live, cut);

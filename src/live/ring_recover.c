@@ -340,7 +340,7 @@ static void look_at_marks(struct tti_ring_recovery *rec, struct tti_ring *ring)
 	/* that of another boot is judged by the writer, which says what it did */
 	if (rec->mark.file == 0 || tti_mark_age(&rec->mark) == TTI_MARK_OLD ||
 	    tti_ring_cut_at(ring, rec->mark.file) != UINT64_MAX ||
-	    tti_ring_open_file(ring, rec->mark.file, false, false, true, &live, NULL) < 0)
+	    tti_ring_open_file(ring, rec->mark.file, false, &live, NULL) < 0)
 		return;
 	if (tti_mark_judge(&rec->mark, &live, rec->mark_words))
 		rec->mark_words[0] = '\0';

@@ -98,8 +98,7 @@ static uint64_t rows_of(const struct tti_ring_recovery *rec, uint64_t name, bool
 	struct tti_live live = TTI_LIVE_EMPTY;
 	uint64_t rows = TTI_ROWS_UNKNOWN;
 
-	if (tti_ring_open_file(rec->ring, name, merged, false, true, &live, NULL) ==
-		    TT_OK &&
+	if (tti_ring_open_file(rec->ring, name, merged, &live, NULL) == TT_OK &&
 	    tti_ring_same_rows(&live.npy, &rec->like.npy))
 		rows = live.end;
 	tti_live_close(&live);
@@ -190,10 +189,8 @@ static bool holds_rows_of(const struct tti_ring_recovery *rec, uint64_t into, ui
 	tti_auto_free char *a = malloc(step * row_bytes);
 	tti_auto_free char *b = malloc(step * row_bytes);
 	bool same = a && b &&
-		    tti_ring_open_file(rec->ring, into, true, false, true, &merged,
-				       NULL) == TT_OK &&
-		    tti_ring_open_file(rec->ring, name, false, false, true, &part,
-				       NULL) == TT_OK;
+		    tti_ring_open_file(rec->ring, into, true, &merged, NULL) == TT_OK &&
+		    tti_ring_open_file(rec->ring, name, false, &part, NULL) == TT_OK;
 
 	for (uint64_t row = 0; same && row < rows; row += step) {
 		uint64_t n = tti_min_u64(step, rows - row);

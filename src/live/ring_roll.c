@@ -102,8 +102,7 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 
 	if (!file)
 		return tti_fail_sys(err, -ENOMEM, writer->ring.path, NULL);
-	rc = tti_ring_open_file(&writer->ring, name, false, true, false, &file->live,
-				err);
+	rc = tti_ring_open_writable(&writer->ring, name, &file->live, err);
 	if (rc == TT_OK)
 		rc = tti_ring_make_entry(&writer->ring, name, base, &idx, err);
 	if (rc == TT_OK)

@@ -48,8 +48,7 @@ static int refuse_asking(const struct tti_ring *ring, struct tt_error *err)
 static bool newest_has_rows(const struct tti_ring *ring, uint64_t name)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	bool has = tti_ring_open_file(ring, name, false, false, true, &live, NULL) ==
-			   TT_OK &&
+	bool has = tti_ring_open_file(ring, name, false, &live, NULL) == TT_OK &&
 		   tti_live_end(&live) > 0;
 
 	tti_live_close(&live);

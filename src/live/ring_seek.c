@@ -144,8 +144,7 @@ static int count_rows(struct tt_ring_reader *reader, const struct tti_ring_item 
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
 	struct tt_error why;
-	int rc = tti_ring_open_file(&reader->ring, item->name, item->merged, false, true,
-				    &live, &why);
+	int rc = tti_ring_open_file(&reader->ring, item->name, item->merged, &live, &why);
 
 	*start_out = *end_out = 0;
 	if (rc == TT_OK)

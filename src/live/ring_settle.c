@@ -233,7 +233,7 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 	rc = find_rows(writer, err);
 	if (rc < 0)
 		return rc;
-	rc = tti_ring_open_file(ring, name, false, false, true, &newest, &why);
+	rc = tti_ring_open_file(ring, name, false, &newest, &why);
 	if (rc == TT_OK && !tti_ring_same_rows(&newest.npy, &writer->like.npy))
 		rc = TT_E_MISMATCH;
 	if (rc == -ENOENT)
@@ -247,7 +247,7 @@ static int settle_newest(struct tt_ring_writer *writer, struct tt_error *err)
 	tti_live_close(&newest);
 	if (rc < 0)
 		return rc;
-	rc = tti_ring_open_file(ring, name, false, false, true, &newest, err);
+	rc = tti_ring_open_file(ring, name, false, &newest, err);
 	if (rc == TT_OK)
 		rc = tti_ring_mend_settings(ring, &newest, &writer->repair, err);
 	tti_live_close(&newest);

@@ -153,8 +153,8 @@ static void note_last_write(const struct tti_look *look, int64_t counted_ns,
 	for (size_t i = look->file_count; i > 0 && !file; i--)
 		if (look->files[i - 1].rows > 0)
 			file = &look->files[i - 1];
-	if (!file || tti_ring_open_file(&look->ring, file->name, file->merged, false,
-					true, &live, NULL) < 0)
+	if (!file ||
+	    tti_ring_open_file(&look->ring, file->name, file->merged, &live, NULL) < 0)
 		return;
 	if (live.tail_words == 5 &&
 	    tti_pread_all(live.fd, &stamp, sizeof(stamp),

@@ -99,8 +99,7 @@ static int rows_of(struct tti_look *look, const struct tti_ring_item *item,
 	struct tti_live live = TTI_LIVE_EMPTY;
 	uint64_t start = 0, end = 0;
 	struct tt_error why;
-	int rc = tti_ring_open_file(&look->ring, item->name, item->merged, false, true,
-				    &live, &why);
+	int rc = tti_ring_open_file(&look->ring, item->name, item->merged, &live, &why);
 
 	if (rc == TT_OK)
 		rc = tti_live_bounds(&live, &start, &end, &why);

@@ -42,7 +42,7 @@ static bool is_of_before(const struct tti_ring *ring, uint64_t newest)
 	bool is = false;
 
 	if (clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
-	    tti_ring_open_file(ring, newest, false, false, true, &live, NULL) == TT_OK &&
+	    tti_ring_open_file(ring, newest, false, &live, NULL) == TT_OK &&
 	    tti_live_load_stamp(&live, &stamp) == TT_OK && stamp != 0 &&
 	    tti_stamp_is_ours(stamp))
 		is = (int64_t)stamp < tti_clock_realtime_ns() -
@@ -55,8 +55,7 @@ static bool is_of_before(const struct tti_ring *ring, uint64_t newest)
 static bool is_empty(const struct tti_ring *ring, uint64_t name)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
-	bool is = tti_ring_open_file(ring, name, false, false, true, &live, NULL) ==
-			  TT_OK &&
+	bool is = tti_ring_open_file(ring, name, false, &live, NULL) == TT_OK &&
 		  live.end == 0;
 
 	tti_live_close(&live);

@@ -62,9 +62,10 @@ static void note_synced(struct tt_ring_writer *writer, struct tti_wfile *file,
 static int mark(struct tt_ring_writer *writer, const struct tti_wfile *file, uint64_t end,
 		struct tt_error *err)
 {
-	return writer->unmarked ? TT_OK
-				: tti_ring_mark(&writer->ring, &writer->marker,
-						&file->live, file->name, end, err);
+	return writer->unmarked
+		       ? TT_OK
+		       : tti_ring_mark(&writer->ring, &writer->marker, &file->live,
+				       (struct tt_pos){ file->name, end }, err);
 }
 
 /* A failure is for good: the kernel drops what it could not write and the next call would

@@ -315,8 +315,7 @@ static void check_file(struct check *check, const struct tti_ring_item *item)
 	struct tti_live live = TTI_LIVE_EMPTY;
 	struct tt_error err;
 	uint64_t start, end;
-	int rc = tti_ring_open_file(&check->ring, item->name, item->merged, false, true,
-				    &live, &err);
+	int rc = tti_ring_open_file(&check->ring, item->name, item->merged, &live, &err);
 
 	tti_ring_format_name(file_name, item->name, item->merged);
 	if (rc == TT_OK)
@@ -357,8 +356,7 @@ static void check_mark(struct check *check)
 			    "recover' empties it",
 			    i, TTI_MARKS_OFF + i * TTI_SETTINGS_STRIDE);
 	if (tti_ring_mark_load(&check->ring, &mark) != 1 || mark.file == 0 ||
-	    tti_ring_open_file(&check->ring, mark.file, false, false, true, &live, NULL) <
-		    0)
+	    tti_ring_open_file(&check->ring, mark.file, false, &live, NULL) < 0)
 		return; /* a file that is missing is told with the manifest */
 	tti_ring_format_name(file_name, mark.file, false);
 	if (tti_ring_cut_at(&check->ring, mark.file) == UINT64_MAX &&

@@ -50,8 +50,10 @@ static int open_file(struct tt_ring_reader *reader, struct tti_ring_open *file,
 		idx = tti_ring_find_entry(&reader->ring, file->name);
 	}
 	by_pread = idx == TTI_NO_ENTRY || tti_ring_is_foreign(&reader->ring);
-	rc = tti_ring_open_file(&reader->ring, file->name, file->merged, false, by_pread,
-				&file->live, err);
+	rc = by_pread ? tti_ring_open_file(&reader->ring, file->name, file->merged,
+					   &file->live, err)
+		      : tti_ring_map_file(&reader->ring, file->name, file->merged,
+					  &file->live, err);
 	if (rc < 0)
 		return rc;
 	/* what was sealed before it was looked at */

@@ -197,7 +197,7 @@ static void close_marks(struct tt_ring_writer *writer)
 	TTI_FAILPOINT("ring.close.synced");
 	if (rc == TT_OK)
 		tti_ring_mark_closed(&writer->ring, &writer->marker, &file->live,
-				     file->name, file->live.end, NULL);
+				     (struct tt_pos){ file->name, file->live.end }, NULL);
 	tti_upkeep_unlock(writer);
 }
 

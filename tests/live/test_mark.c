@@ -48,7 +48,7 @@ static void open_newest(void)
 {
 	OK(tti_ring_open(&ring, "r", true, &err));
 	name = tti_ring_newest(&ring);
-	OK(tti_ring_open_file(&ring, name, false, true, false, &live, &err));
+	OK(tti_ring_open_writable(&ring, name, &live, &err));
 }
 
 static void close_newest(void)
@@ -95,7 +95,8 @@ START_TEST(marks_alternate)
 	OK(tti_ring_marker_init(&marker, &ring, &err));
 	for (uint64_t i = 1; i <= 5; i++) {
 		fill(7);
-		OK(tti_ring_mark(&ring, &marker, &live, name, live.end, &err));
+		OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, live.end },
+				 &err));
 		mark = loaded();
 		ck_assert_uint_eq(mark.sequence, i);
 		ck_assert_uint_eq(mark.file, name);
@@ -111,7 +112,7 @@ START_TEST(marks_alternate)
 	ck_assert_uint_eq(loaded().end, 28);
 	/* and is not what the next one goes over */
 	OK(tti_ring_marker_init(&marker, &ring, &err));
-	OK(tti_ring_mark(&ring, &marker, &live, name, live.end, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, live.end }, &err));
 	ck_assert_uint_eq(loaded().sequence, 5);
 	ck_assert_uint_eq(loaded().rows_crc, crc_of(0, 35));
 	close_newest();
@@ -127,7 +128,7 @@ START_TEST(changes_take_the_checksum_back)
 	open_newest();
 	OK(tti_ring_marker_init(&marker, &ring, &err));
 	fill(10);
-	OK(tti_ring_mark(&ring, &marker, &live, name, 8, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 8 }, &err));
 	OK(tti_ring_mark_changing(&ring, name, 8, &err)); /* not covered */
 	ck_assert_uint_eq(loaded().sequence, 1);
 	OK(tti_ring_mark_changing(&ring, name + 1, 2, &err)); /* another file */
@@ -152,12 +153,12 @@ START_TEST(foreign_stamps_are_not_covered)
 	OK(tti_ring_marker_init(&marker, &ring, &err));
 	fill(10);
 	tti_word_store(live.tail, 2, 0x1234567890abcdefu); /* as npyt's update does */
-	OK(tti_ring_mark(&ring, &marker, &live, name, 10, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 10 }, &err));
 	ck_assert_uint_eq(loaded().from, 10);
 	ck_assert_uint_eq(loaded().end, 10);
 	tti_word_store(live.tail, 2, 0x1234567890ac0000u);
 	fill(5);
-	OK(tti_ring_mark(&ring, &marker, &live, name, 15, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 15 }, &err));
 	ck_assert_uint_eq(loaded().from, 10);
 	ck_assert_uint_eq(loaded().rows_crc, crc_of(10, 15));
 	close_newest();
@@ -173,8 +174,8 @@ START_TEST(ages)
 	open_newest();
 	OK(tti_ring_marker_init(&marker, &ring, &err));
 	fill(3);
-	OK(tti_ring_mark(&ring, &marker, &live, name, 2, &err));
-	OK(tti_ring_mark(&ring, &marker, &live, name, 3, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 2 }, &err));
+	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 3 }, &err));
 	ck_assert_int_eq(age_ring("r"), 2);
 	mark = loaded();
 	ck_assert_int_eq(tti_mark_age(&mark), TTI_MARK_OLD);
@@ -183,7 +184,7 @@ START_TEST(ages)
 	mark = loaded();
 	ck_assert_int_eq(tti_mark_age(&mark), TTI_MARK_NOW);
 	ck_assert_uint_eq(mark.file, 0);
-	OK(tti_ring_mark_closed(&ring, &marker, &live, name, 3, &err));
+	OK(tti_ring_mark_closed(&ring, &marker, &live, (struct tt_pos){ name, 3 }, &err));
 	mark = loaded();
 	ck_assert_int_eq(tti_mark_age(&mark), TTI_MARK_CLOSED);
 	ck_assert_uint_eq(mark.end, 3);

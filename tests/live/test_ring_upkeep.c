@@ -56,8 +56,7 @@ START_TEST(file_with_more_rows_than_at_seal_is_damage)
 	OK(tt_ring_seal("r", 1000000000, NULL, &err));
 	info = ring_info("r");
 	OK(tti_ring_open(&ring, "r", true, &err));
-	OK(tti_ring_open_file(&ring, info.files[0].name, false, true, false, &live,
-			      &err));
+	OK(tti_ring_open_writable(&ring, info.files[0].name, &live, &err));
 	ck_assert_int_eq(tti_live_publish(&live, 4), TT_OK);
 	tti_live_close(&live);
 	tti_ring_close(&ring);

@@ -199,8 +199,8 @@ static int write_foreign(const struct scene *scene)
 
 	if (scene->ring) {
 		MUST(tti_ring_open(&ring, "it", true, NULL) == 0);
-		MUST(tti_ring_open_file(&ring, tti_ring_newest(&ring), false, true, false,
-					&live, NULL) == 0);
+		MUST(tti_ring_open_writable(&ring, tti_ring_newest(&ring), &live, NULL) ==
+		     0);
 	} else {
 		MUST(tti_live_open(&live, &args, NULL) == 0);
 	}
