@@ -284,8 +284,8 @@ struct tt_ring_prune_opts {
 	/* Delete until the ring takes no more on disk (blocks, as du counts them; manifest,
 	 * settings and lock files apart).  UINT64_MAX: whatever it takes. */
 	uint64_t keep_bytes;
-	/* Delete files all of whose rows are older than this wall clock, UTC ns: the file after
-	 * them was begun before it.  INT64_MIN: however old. */
+	/* Delete files all of whose rows are older than this wall clock, UTC ns: the next
+	 * file had a row before it.  INT64_MIN: however old. */
 	int64_t before_ns;
 	bool dry_run;		 /* change nothing; needs read permission only */
 	tt_ring_allow_fn *allow; /* may be NULL: asked about each file before it goes */

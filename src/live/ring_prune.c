@@ -176,17 +176,20 @@ struct prune {
 	int64_t now_ns;
 };
 
-/* No row of a file is younger than the beginning of the next one. */
+/* No row of a file is younger than the first one of the next.  A name alone tells less: it is
+ * given ahead, and a feed that was stopped then goes on in the file before. */
 static int64_t followed_ns(const struct prune *prune, size_t i)
 {
 	for (size_t k = i + 1; k < prune->items.count; k++) {
 		const struct tti_ring_item *next = &prune->items.at[k];
+		int64_t first;
 
 		if (next->shadowed)
 			continue;
-		if (next->name <= (uint64_t)prune->now_ns)
-			return (int64_t)next->name;
-		return tti_ring_first_row_ns(&prune->ring, next);
+		first = tti_ring_first_row_ns(&prune->ring, next);
+		return next->name <= (uint64_t)prune->now_ns
+			       ? tti_max_i64(first, (int64_t)next->name)
+			       : first;
 	}
 	return INT64_MAX;
 }

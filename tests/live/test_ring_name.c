@@ -387,6 +387,27 @@ START_TEST(a_named_file_is_passed_over_by_all)
 }
 END_TEST
 
+/* A name tells when it was given, not when the file before got its last row. */
+START_TEST(rows_after_the_name_are_not_pruned_as_older)
+{
+	struct tt_ring_prune_opts prune = TT_RING_PRUNE_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	struct tt_ring_pruned pruned;
+
+	create_ring("r", ROWS, 2);
+	writer = name_ahead("r", 1);
+	prune.before_ns = tti_clock_realtime_ns();
+	put_rows(writer, ROWS - 1, 1 + 2 * ROWS);
+	OK(tt_ring_prune("r", &prune, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 0);
+	check_looks("r", 3, 3 * ROWS);
+	prune.before_ns = tti_clock_realtime_ns();
+	OK(tt_ring_prune("r", &prune, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 1);
+	go_on(writer);
+}
+END_TEST
+
 /* Without a manifest the directory tells: not that a file is there in which rows will be. */
 START_TEST(a_named_file_is_passed_over_without_a_manifest)
 {
@@ -609,6 +630,7 @@ int main(void)
 		a_step_of_the_clock_is_counted_once_with_a_name_ahead,
 		a_name_that_cannot_be_given_is_given_by_the_roll,
 		a_named_file_is_passed_over_by_all,
+		rows_after_the_name_are_not_pruned_as_older,
 		a_named_file_is_passed_over_without_a_manifest,
 		what_a_killed_writer_named_is_removed,
 		what_a_killed_writer_named_is_no_damage_for_recover,
