@@ -103,6 +103,12 @@ END_TEST
 
 /* ---- What the roll asks of the kernel ---- */
 
+/* The pulse does, and has to be woken. */
+static bool sleeps(const struct tt_ring_writer *writer)
+{
+	return tti_attention(&writer->duty) & TTI_ATTEND_ASLEEP;
+}
+
 struct feed {
 	struct tt_ring_writer *writer;
 	int64_t rows;
@@ -133,7 +139,7 @@ static void roll_once(struct feed *feed, const struct quiet *quiet)
 	put_one(feed);
 	row.number = feed->rows;
 	begin = tti_clock_monotonic_ns();
-	known = has_name(feed->writer) && !tti_attention(&feed->writer->duty);
+	known = has_name(feed->writer) && !sleeps(feed->writer);
 	before = quiet_calls(quiet);
 	rc = tt_ring_append(feed->writer, &row, 1, NULL, &why);
 	calls = quiet_calls(quiet) - before;
@@ -189,8 +195,8 @@ START_TEST(a_roll_wakes_where_no_pulse_does)
 	writer = name_ahead("r", 1);
 	words = tti_ring_words(&writer->ring);
 	put_rows(writer, ROWS - 1, 1);
-	UNTIL(!tti_attention(&writer->duty));
-	tti_pulse_pause(true);
+	tti_pulse_pause(true); /* awake, or woken by this */
+	UNTIL(!sleeps(writer));
 	wakes = counters("r").wakes;
 	word = tti_wake_load(words);
 	put_rows(writer, ROWS, 1);
@@ -199,7 +205,7 @@ START_TEST(a_roll_wakes_where_no_pulse_does)
 	tti_pulse_pause(false);
 	UNTIL(counters("r").wakes > wakes);
 	tti_helper_pause(false);
-	UNTIL(atomic_load(&writer->duty.attention) & TTI_ATTEND_ASLEEP);
+	UNTIL(sleeps(writer));
 	wakes = counters("r").wakes;
 	OK(tt_ring_roll(writer, &err));
 	ck_assert_uint_gt(counters("r").wakes, wakes);
