@@ -95,8 +95,8 @@ TT_API int tt_file_recover(const char *path, const struct tt_recover_opts *opts,
 /* Mend a ring: every file as above, its manifest, its settings file with entries and marks,
  * and what dead processes left.  Rows that are gone for good stay counted, so that readers are
  * told how many they lost.  What is no regular file among .lock, .ticktail and .writer is put
- * aside; TT_E_FORMAT when that would be unsafe.  Errors as above; one file that cannot be mended does not keep the
- * others from it (report_out->left). */
+ * aside; TT_E_FORMAT when that would be unsafe.  Errors as above; one file that cannot be
+ * mended does not keep the others from it (report_out->left). */
 TT_API int tt_ring_recover(const char *dir, const struct tt_recover_opts *opts,
 			   struct tt_recover_report *report_out, struct tt_error *err);
 
