@@ -60,7 +60,7 @@ static size_t path_bytes(const struct tti_ring *ring)
 void tti_wfile_format_name(char out[TTI_RING_NAME_BYTES], uint64_t name)
 {
 	if (name == 0)
-		strcpy(out, TTI_RING_NEXT_NAME);
+		memcpy(out, TTI_RING_NEXT_NAME, sizeof(TTI_RING_NEXT_NAME));
 	else
 		tti_ring_format_name(out, name, false);
 }
