@@ -141,6 +141,18 @@ static void check_names(struct check *check, const struct tti_names *queue,
 	}
 }
 
+/* Named ahead by a writer that died; then npyt went on, which removes nothing. */
+static bool was_never_used(const struct check *check, const struct tti_ring_item *item)
+{
+	struct tti_live live = TTI_LIVE_EMPTY;
+	bool is = tti_ring_find_entry(&check->ring, item->name) == TTI_NO_ENTRY &&
+		  tti_ring_open_raw(&check->ring, item->name, &live, NULL) == TT_OK &&
+		  live.end == 0;
+
+	tti_live_close(&live);
+	return is;
+}
+
 /* Readers in the queue would go from the name before to the name behind it. */
 static void check_left_out(struct check *check, const struct tti_names *queue,
 			   const struct tti_items *items)
@@ -155,7 +167,7 @@ static void check_left_out(struct check *check, const struct tti_names *queue,
 		while (k < queue->count && queue->at[k] < item->name)
 			k++;
 		if (k > 0 && k < queue->count && queue->at[k] != item->name &&
-		    is_still_queued(check, queue->at[0]))
+		    !was_never_used(check, item) && is_still_queued(check, queue->at[0]))
 			say(check, TTI_MANIFEST_NAME,
 			    "does not name file %" PRIu64
 			    ", which lies between two that it names",

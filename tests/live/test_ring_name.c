@@ -500,6 +500,35 @@ START_TEST(what_a_killed_writer_named_is_not_entered_by_a_rebuild)
 }
 END_TEST
 
+/* npyt goes on in a file of its own, and leaves the empty one where it is. */
+START_TEST(what_a_killed_writer_named_is_no_damage_between_names)
+{
+	struct tt_ring_writer *writer;
+	uint64_t first, name = 0;
+	struct tti_items items;
+	struct tti_ring ring;
+	char command[200];
+
+	create_ring("r", ROWS, 4);
+	kill_with_a_name();
+	OK(tti_ring_open(&ring, "r", true, &err));
+	OK(tti_ring_list(&ring, &items, &err));
+	first = items.at[0].name;
+	name = items.at[1].name;
+	tti_items_free(&items);
+	snprintf(command, sizeof(command), "cp r/%" PRIu64 ".npy r/%" PRIu64 ".npy",
+		 first, name + 1000);
+	ck_assert_int_eq(system(command), 0);
+	OK(tti_ring_publish_name(&ring, name + 1000, &err));
+	tti_ring_close(&ring);
+	check_verified("r");
+	writer = open_alone("r");
+	ck_assert_uint_eq(tt_ring_writer_pos(writer).file, name + 1000);
+	tt_ring_writer_close(writer);
+	check_verified("r");
+}
+END_TEST
+
 /* npyt makes a manifest again from all files that there are. */
 START_TEST(a_name_that_somebody_published_is_left_to_its_file)
 {
@@ -641,6 +670,7 @@ int main(void)
 		what_a_killed_writer_named_is_removed,
 		what_a_killed_writer_named_is_no_damage_for_recover,
 		what_a_killed_writer_named_is_not_entered_by_a_rebuild,
+		what_a_killed_writer_named_is_no_damage_between_names,
 		a_name_that_somebody_published_is_left_to_its_file,
 		a_name_that_somebody_published_survives_the_close,
 		a_name_that_was_overtaken_is_given_anew,
