@@ -17,6 +17,7 @@ CLI_TESTS = \
 	tests/cli/kill.t \
 	tests/cli/npy.t \
 	tests/cli/power.t tests/cli/power_file.t \
+	tests/cli/pauses.t \
 	tests/cli/program.t \
 	tests/cli/prune.t \
 	tests/cli/read.t \
