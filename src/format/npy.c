@@ -172,18 +172,20 @@ static size_t digits_of(uint64_t value)
 }
 
 /* The dict in UTF-8 with NumPy's room for growth behind it, before padding. */
-static void print_dict(struct tti_text *to, const struct tt_dtype *dtype, uint32_t rank,
-		       const uint64_t *shape, bool wide)
+static void print_dict(struct tti_text *to, const struct tti_npy_form *form)
 {
+	uint32_t rank = form->rank;
+
 	tti_text_put_str(to, "{'descr': ");
-	tti_text_put_str(to, tt_dtype_descr(dtype));
+	tti_text_put_str(to, tt_dtype_descr(form->dtype));
 	tti_text_put_str(to, ", 'fortran_order': False, 'shape': (");
 	for (uint32_t i = 0; i < rank; i++)
 		tti_text_putf(to, "%s%*" PRIu64, i ? ", " : "",
-			      wide && i == 0 ? TTI_NPY_EXTENT_WIDTH : 0, shape[i]);
+			      form->wide && i == 0 ? TTI_NPY_EXTENT_WIDTH : 0,
+			      form->shape[i]);
 	tti_text_put_str(to, rank == 1 ? ",), }" : "), }");
-	for (size_t i = digits_of(rank ? shape[0] : 0); rank && i < TTI_NPY_EXTENT_WIDTH;
-	     i++)
+	for (size_t i = digits_of(rank ? form->shape[0] : 0);
+	     rank && i < TTI_NPY_EXTENT_WIDTH; i++)
 		tti_text_put(to, " ", 1);
 }
 
@@ -236,17 +238,17 @@ static int wrap_dict(void **out, size_t *len_out, const char *dict, size_t len,
 	return TT_OK;
 }
 
-int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
-		   uint32_t rank, const uint64_t *shape, bool wide, struct tt_error *err)
+int tti_npy_format(void **out, size_t *len_out, const struct tti_npy_form *form,
+		   struct tt_error *err)
 {
 	tti_auto_text dict = { 0 };
 	uint32_t largest = 0;
 	int rc;
 
-	if (rank > TT_MAX_RANK)
+	if (form->rank > TT_MAX_RANK)
 		return tti_fail(err, TT_E_RANGE, "a shape of %u extents; 32 is the most",
-				rank);
-	print_dict(&dict, dtype, rank, shape, wide);
+				form->rank);
+	print_dict(&dict, form);
 	if (dict.failed)
 		return tti_fail(err, -ENOMEM, "header: %s", tt_strerror(-ENOMEM));
 	if (!utf8_max(dict.bytes, dict.len, &largest))

@@ -41,10 +41,17 @@ int tti_npy_parse(struct tti_npy *out, const void *bytes, size_t n, const char *
 		  struct tt_error *err);
 void tti_npy_fini(struct tti_npy *npy);
 
-/* A header as NumPy writes it, byte for byte; with wide the first extent takes
- * TTI_NPY_EXTENT_WIDTH columns (NPYT).  *out is malloc'ed, the caller frees it. */
-int tti_npy_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
-		   uint32_t rank, const uint64_t *shape, bool wide, struct tt_error *err);
+/* What a header is made for.  wide: the first extent takes TTI_NPY_EXTENT_WIDTH columns (NPYT). */
+struct tti_npy_form {
+	const struct tt_dtype *dtype;
+	uint32_t rank;
+	const uint64_t *shape;
+	bool wide;
+};
+
+/* A header as NumPy writes it, byte for byte.  *out is malloc'ed, the caller frees it. */
+int tti_npy_format(void **out, size_t *len_out, const struct tti_npy_form *form,
+		   struct tt_error *err);
 
 /* Write value right-aligned over the first extent in header bytes; the room must do
  * (TT_E_RANGE).  For headers whose room lies after the dict (np.save of NumPy >= 1.23), the

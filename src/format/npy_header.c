@@ -41,5 +41,7 @@ void tt_npy_header_fini(struct tt_npy_header *header)
 int tt_npy_header_format(void **out, size_t *len_out, const struct tt_dtype *dtype,
 			 uint32_t rank, const uint64_t *shape, struct tt_error *err)
 {
-	return tti_npy_format(out, len_out, dtype, rank, shape, false, err);
+	const struct tti_npy_form form = { dtype, rank, shape, false };
+
+	return tti_npy_format(out, len_out, &form, err);
 }

@@ -116,11 +116,11 @@ static int fill_copy(const struct tti_live *live, int fd, uint64_t capacity,
 		.capacity = capacity,
 		.end = live->capacity,
 	};
-	uint64_t data_off;
-	int rc = tti_live_fill(fd, &make, live->path, NULL, &data_off, err);
+	struct tti_live_made made;
+	int rc = tti_live_fill(fd, &make, live->path, &made, err);
 
 	if (rc == TT_OK)
-		rc = tti_file_copy_rows(live, live->capacity, fd, data_off, err);
+		rc = tti_file_copy_rows(live, live->capacity, fd, made.data_off, err);
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, live->path, "fsync of its copy");
 	return rc;

@@ -95,16 +95,16 @@ static int fill_copy(const struct tt_file *file, int fd, const struct tti_file_c
 		.exact = how->exact,
 		.tail_words = live->tail_words ? live->tail_words : 5,
 	};
-	uint64_t data_off;
+	struct tti_live_made made;
 	int rc = how->empty ? TT_OK : tti_live_bounds(live, &make.start, &make.end, err);
 
 	if (rc == TT_OK && live->tail_words == 5 && live->tail)
 		make.stamp_after = tti_stamp_peek(live->tail);
 	if (rc == TT_OK)
-		rc = tti_live_fill(fd, &make, live->path, NULL, &data_off, err);
+		rc = tti_live_fill(fd, &make, live->path, &made, err);
 	TTI_FAILPOINT("file.copy.reserved");
 	if (rc == TT_OK)
-		rc = tti_file_copy_rows(live, make.end, fd, data_off, err);
+		rc = tti_file_copy_rows(live, make.end, fd, made.data_off, err);
 	TTI_FAILPOINT("file.copy.filled");
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, live->path, "fsync of its copy");

@@ -91,15 +91,16 @@ static int fill(int fd, const char *path, const struct tt_dtype *dtype,
 		.tail_words = opts->tail_words,
 		.end = opts->row_count,
 	};
-	uint64_t data_off, row_bytes = tt_dtype_size(dtype);
-	int rc = tti_live_fill(fd, &make, path, NULL, &data_off, err);
+	struct tti_live_made made;
+	uint64_t row_bytes = tt_dtype_size(dtype);
+	int rc = tti_live_fill(fd, &make, path, &made, err);
 
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < opts->row_rank; i++)
 		row_bytes *= opts->row_shape[i]; /* tti_live_fill() excluded overflow */
 	if (opts->row_count)
-		rc = write_rows(fd, data_off, dtype, opts, row_bytes);
+		rc = write_rows(fd, made.data_off, dtype, opts, row_bytes);
 	TTI_FAILPOINT("file.create.filled");
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = -errno;

@@ -90,10 +90,15 @@ struct tti_live_make {
 	uint64_t stamp_after; /* update_timestamp becomes later than this; 0: any */
 };
 
-/* Header, reserved space for the rows, tail; into the empty file fd.  *capacity_out and
- * *data_off_out (may be NULL) say what was chosen.  Nothing is synced. */
+/* What was chosen for a file that was made. */
+struct tti_live_made {
+	uint64_t capacity, data_off;
+};
+
+/* Header, reserved space for the rows, tail; into the empty file fd.  made may be NULL.
+ * Nothing is synced. */
 int tti_live_fill(int fd, const struct tti_live_make *make, const char *path,
-		  uint64_t *capacity_out, uint64_t *data_off_out, struct tt_error *err);
+		  struct tti_live_made *made, struct tt_error *err);
 
 /* Create name tmp in dirfd, made by tti_live_fill(); the fd, or an error with nothing left
  * behind.  A left-over tmp is unlinked first.  The caller renames or links it. */

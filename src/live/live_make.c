@@ -59,9 +59,10 @@ static int plan_rows(struct plan *plan, const struct tti_live_make *make,
 static int plan_file(struct plan *plan, const struct tti_live_make *make,
 		     const char *path, struct tt_error *err)
 {
-	const struct tt_dtype *base = tt_dtype_base(make->dtype);
-	uint32_t inner = tt_dtype_rank(make->dtype), rank = 1 + make->row_rank + inner;
+	uint32_t inner = tt_dtype_rank(make->dtype);
 	uint64_t shape[2 * TT_MAX_RANK];
+	const struct tti_npy_form form = { tt_dtype_base(make->dtype),
+					   1 + make->row_rank + inner, shape, true };
 	size_t header_len;
 	int rc = plan_rows(plan, make, path, err);
 
@@ -77,7 +78,7 @@ static int plan_file(struct plan *plan, const struct tti_live_make *make,
 	if (inner) /* an array of arrays is an array of more extents, as in NumPy */
 		memcpy(shape + 1 + make->row_rank, tt_dtype_shape(make->dtype),
 		       inner * sizeof(shape[0]));
-	rc = tti_npy_format(&plan->header, &header_len, base, rank, shape, true, err);
+	rc = tti_npy_format(&plan->header, &header_len, &form, err);
 	if (rc < 0)
 		return tti_fail_in(err, rc, "%s", path);
 	plan->data_off = header_len;
@@ -115,7 +116,7 @@ static int write_plan(int fd, const struct plan *plan, const struct tti_live_mak
 }
 
 int tti_live_fill(int fd, const struct tti_live_make *make, const char *path,
-		  uint64_t *capacity_out, uint64_t *data_off_out, struct tt_error *err)
+		  struct tti_live_made *made, struct tt_error *err)
 {
 	struct plan plan = { 0 };
 	int rc = plan_file(&plan, make, path, err);
@@ -123,10 +124,8 @@ int tti_live_fill(int fd, const struct tti_live_make *make, const char *path,
 	if (rc == TT_OK)
 		rc = write_plan(fd, &plan, make, path, err);
 	free(plan.header);
-	if (rc == TT_OK && capacity_out)
-		*capacity_out = plan.capacity;
-	if (rc == TT_OK && data_off_out)
-		*data_off_out = plan.data_off;
+	if (rc == TT_OK && made)
+		*made = (struct tti_live_made){ plan.capacity, plan.data_off };
 	return rc;
 }
 
@@ -143,7 +142,7 @@ int tti_live_make(int dirfd, const char *tmp, const struct tti_live_make *make,
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, path, NULL);
 	TTI_FAILPOINT("file.make.created");
-	rc = tti_live_fill(fd, make, path, NULL, NULL, err);
+	rc = tti_live_fill(fd, make, path, NULL, err);
 	if (rc < 0)
 		goto undo;
 	return tti_steal_fd(&fd);

@@ -199,8 +199,8 @@ static int keep_piece(struct tti_cut_file *cut, int from, const struct tti_piece
 	return rc;
 }
 
-int tti_cut_keep(struct tti_cut_file *cut, int from, const struct tti_salvage *salvage,
-		 struct tt_error *err)
+static int cut_keep(struct tti_cut_file *cut, int from, const struct tti_salvage *salvage,
+		    struct tt_error *err)
 {
 	int rc;
 
@@ -253,19 +253,22 @@ static int fill(const struct tti_replace *args, int fd, uint64_t *data_off_out,
 		.end = s->end,
 		.stamp_after = s->stamp == UINT64_MAX ? 0 : s->stamp,
 	};
+	struct tti_live_made made = { 0 };
 	uint64_t shape[TT_MAX_RANK];
+	const struct tti_npy_form form = { s->npy.dtype, s->npy.rank, shape, false };
 	void *header = NULL;
 	size_t len;
 	int rc;
 
 	if (s->tail_words) {
 		make.capacity = choose_capacity(args, &make.exact);
-		return tti_live_fill(fd, &make, args->place->path, NULL, data_off_out,
-				     err);
+		rc = tti_live_fill(fd, &make, args->place->path, &made, err);
+		*data_off_out = made.data_off;
+		return rc;
 	}
 	memcpy(shape, s->npy.shape, sizeof(shape));
 	shape[0] = s->end;
-	rc = tti_npy_format(&header, &len, s->npy.dtype, s->npy.rank, shape, false, err);
+	rc = tti_npy_format(&header, &len, &form, err);
 	if (rc == TT_OK) {
 		rc = tti_pwrite_all(fd, header, len, 0);
 		if (rc < 0)
@@ -398,7 +401,7 @@ int tti_recover_replace(const struct tti_replace *args, char aside_out[NAME_MAX 
 		rc = copy_rows(args, fd, data_off, err);
 	TTI_FAILPOINT("recover.copied");
 	if (rc == TT_OK)
-		rc = tti_cut_keep(args->cut, args->fd, args->salvage, err);
+		rc = cut_keep(args->cut, args->fd, args->salvage, err);
 	TTI_FAILPOINT("recover.cut");
 	if (rc == TT_OK)
 		rc = put_in_place(args, copy, aside_out, err);

@@ -33,8 +33,6 @@ struct tti_cut_file {
 	int fd;
 	uint64_t at;
 };
-int tti_cut_keep(struct tti_cut_file *cut, int from, const struct tti_salvage *salvage,
-		 struct tt_error *err);
 
 /* Put a copy of what salvage found in fd in the place of the file that place names. */
 struct tti_replace {

@@ -65,7 +65,7 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 	char file_name[TTI_RING_NAME_BYTES];
 	struct tti_live_make make;
 	tti_auto_fd fd = -1;
-	uint64_t data_off;
+	struct tti_live_made made;
 	int rc = tti_ring_open_file(&backup->ring, item->name, item->merged, &live, err);
 
 	tti_ring_format_name(file_name, item->name, item->merged);
@@ -85,9 +85,9 @@ static int copy_file(struct backup *backup, const struct tti_ring_item *item,
 		rc = fd < 0 ? fd : TT_OK;
 	}
 	if (rc == TT_OK)
-		rc = tti_live_fill(fd, &make, backup->site.path, NULL, &data_off, err);
+		rc = tti_live_fill(fd, &make, backup->site.path, &made, err);
 	if (rc == TT_OK)
-		rc = copy_live(&live, fd, data_off, make.end, err);
+		rc = copy_live(&live, fd, made.data_off, make.end, err);
 	if (rc == TT_OK && fsync(fd) < 0)
 		rc = tti_fail_sys(err, -errno, backup->site.path, file_name);
 	tti_live_close(&live);

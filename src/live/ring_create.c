@@ -54,6 +54,7 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 					    .capacity = creation->settings.capacity,
 					    .exact = creation->opts->exact,
 					    .tail_words = creation->settings.tail_words };
+	struct tti_live_made made;
 	char file_name[TTI_RING_NAME_BYTES];
 	tti_auto_fd fd = -1;
 	struct stat st;
@@ -64,8 +65,9 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, creation->site.path, file_name);
-	rc = tti_live_fill(fd, &make, creation->site.path, &creation->settings.capacity,
-			   NULL, err);
+	rc = tti_live_fill(fd, &make, creation->site.path, &made, err);
+	if (rc == TT_OK)
+		creation->settings.capacity = made.capacity;
 	if (rc == TT_OK)
 		rc = sync_fd(fd, creation->site.path, err);
 	if (rc == TT_OK && fstat(fd, &st) < 0)

@@ -170,7 +170,7 @@ static int make_merged(struct merge *merge, const struct group *group,
 		.end = group->rows,
 	};
 	tti_auto_fd fd = -1;
-	uint64_t data_off;
+	struct tti_live_made made;
 	int rc;
 
 	unlinkat(merge->ring.dirfd, TTI_RING_MERGE_NAME, 0);
@@ -178,10 +178,10 @@ static int make_merged(struct merge *merge, const struct group *group,
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return tti_fail_sys(err, -errno, merge->ring.path, TTI_RING_MERGE_NAME);
-	rc = tti_live_fill(fd, &make, merge->ring.path, NULL, &data_off, err);
+	rc = tti_live_fill(fd, &make, merge->ring.path, &made, err);
 	TTI_FAILPOINT("ring.merge.made");
 	if (rc == TT_OK)
-		rc = fill_merged(merge, group, fd, data_off, err);
+		rc = fill_merged(merge, group, fd, made.data_off, err);
 	if (rc < 0)
 		unlinkat(merge->ring.dirfd, TTI_RING_MERGE_NAME, 0);
 	return rc;

@@ -100,7 +100,6 @@ int tti_salvage(struct tti_salvage *out, int fd, const struct tti_salvage_hints 
 		const char *path, struct tt_error *err)
 {
 	struct stat st;
-	bool has_header;
 	int rc;
 
 	*out = (struct tti_salvage){ 0 };
@@ -113,9 +112,9 @@ int tti_salvage(struct tti_salvage *out, int fd, const struct tti_salvage_hints 
 	if (rc < 0)
 		return tti_fail_sys(err, rc, path, NULL);
 	out->damaged = true;
-	rc = tti_salvage_find_header(out, fd, hints, &has_header, path, err);
+	rc = tti_salvage_find_header(out, fd, hints, path, err);
 	if (rc == TT_OK) {
-		rc = tti_salvage_rows(out, fd, hints, has_header);
+		rc = tti_salvage_rows(out, fd, hints);
 		if (rc < 0)
 			tti_fail_sys(err, rc, path, "read");
 	}

@@ -48,7 +48,8 @@ struct tti_salvage {
 	uint64_t cut_rows; /* whole rows with something in them that are not kept */
 	uint64_t cut_bytes;
 	struct tti_piece cut[2];
-	bool damaged; /* false: it opens as it is */
+	bool damaged;	 /* false: it opens as it is */
+	bool has_header; /* there is one that tells the extent */
 	bool end_known;
 	bool half_changed; /* rows were being overwritten */
 	char what[384];	   /* what is wrong, in words */
@@ -67,11 +68,10 @@ int tti_salvage_header(struct tti_npy *out, int fd, uint64_t file_bytes,
 
 /* ---- within salvage*.c ---- */
 
-/* What a row is and where rows begin -> out; *has_out: there is a header that tells the
- * extent. */
+/* What a row is, where rows begin, and has_header -> out. */
 int tti_salvage_find_header(struct tti_salvage *out, int fd,
-			    const struct tti_salvage_hints *hints, bool *has_out,
-			    const char *path, struct tt_error *err);
+			    const struct tti_salvage_hints *hints, const char *path,
+			    struct tt_error *err);
 /* Where a tail at the end of the file says that its rows begin; 0: there is none. */
 uint64_t tti_salvage_tail_offset(int fd, uint64_t file_bytes);
 /* Bytes of a row by the size of the file, its tail and the extent that the header says, when the
@@ -81,7 +81,7 @@ uint64_t tti_salvage_other_row(const struct tti_npy *npy, int fd, uint64_t file_
 int tti_salvage_last_byte(int fd, uint64_t from, uint64_t to, uint64_t *out);
 /* Find the tail, from it and the hints how many rows there are. */
 int tti_salvage_rows(struct tti_salvage *out, int fd,
-		     const struct tti_salvage_hints *hints, bool has_header);
+		     const struct tti_salvage_hints *hints);
 void tti_salvage_note(struct tti_salvage *out, const char *fmt, ...) TTI_PRINTF(2, 3);
 
 #endif

@@ -220,7 +220,9 @@ static int data_off_of(const struct tti_npy *like, uint64_t capacity, uint64_t *
 	}
 	memcpy(shape, like->shape, sizeof(shape));
 	shape[0] = tti_max_u64(capacity, 1);
-	rc = tti_npy_format(&header, &len, like->dtype, like->rank, shape, true, NULL);
+	rc = tti_npy_format(
+		&header, &len,
+		&(struct tti_npy_form){ like->dtype, like->rank, shape, true }, NULL);
 	free(header);
 	*out = len;
 	return rc;
@@ -300,17 +302,17 @@ static int fail_size(const struct tti_salvage *out, uint64_t other, const char *
 }
 
 int tti_salvage_find_header(struct tti_salvage *out, int fd,
-			    const struct tti_salvage_hints *hints, bool *has_out,
-			    const char *path, struct tt_error *err)
+			    const struct tti_salvage_hints *hints, const char *path,
+			    struct tt_error *err)
 {
 	bool as_is;
 	uint64_t other;
 
-	*has_out = parse(&out->npy, fd, out->file_bytes, &as_is, path) &&
-		   (out->npy.rank > 0 || !hints->live);
-	if (!*has_out || !as_is)
+	out->has_header = parse(&out->npy, fd, out->file_bytes, &as_is, path) &&
+			  (out->npy.rank > 0 || !hints->live);
+	if (!out->has_header || !as_is)
 		tti_salvage_note(out, "its header is damaged");
-	if (!*has_out) {
+	if (!out->has_header) {
 		tti_npy_fini(&out->npy);
 		if (hints->like)
 			return take_like(out, fd, hints->like);

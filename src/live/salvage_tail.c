@@ -392,10 +392,10 @@ static int count_rows(struct tti_salvage *out, int fd,
 }
 
 int tti_salvage_rows(struct tti_salvage *out, int fd,
-		     const struct tti_salvage_hints *hints, bool has_header)
+		     const struct tti_salvage_hints *hints)
 {
-	uint64_t extent =
-		has_header && out->npy.rank ? out->npy.shape[0] : TTI_SALVAGE_UNKNOWN;
+	uint64_t extent = out->has_header && out->npy.rank ? out->npy.shape[0]
+							   : TTI_SALVAGE_UNKNOWN;
 	uint64_t there = out->file_bytes > out->data_off
 				 ? (out->file_bytes - out->data_off) / out->row_bytes
 				 : 0;
@@ -417,7 +417,7 @@ int tti_salvage_rows(struct tti_salvage *out, int fd,
 		note_size(out, extent);
 		out->capacity = extent;
 		there = tti_min_u64(there, extent);
-		if (has_header && !hints->live &&
+		if (out->has_header && !hints->live &&
 		    out->npy.extent_width < TTI_NPY_EXTENT_WIDTH) {
 			plain_rows(out, there);
 			return find_cut(out, fd, &found, row_off(out, there));

@@ -109,15 +109,3 @@ int tti_nd_broadcast(const struct tt_nd *from, uint32_t rank, const uint64_t *sh
 	*out = nd;
 	return TT_OK;
 }
-
-bool tti_nd_is_packed(const struct tt_nd *nd)
-{
-	int64_t stride = nd->element.bytes;
-
-	for (uint32_t axis = nd->rank; axis-- > 0;) {
-		if (nd->shape[axis] > 1 && nd->strides[axis] != stride)
-			return false;
-		stride *= (int64_t)nd->shape[axis];
-	}
-	return true;
-}

@@ -34,7 +34,4 @@ static inline bool tti_step(uint32_t rank, const uint64_t *box, uint64_t *at)
 int tti_nd_broadcast(const struct tt_nd *from, uint32_t rank, const uint64_t *shape,
 		     struct tt_nd *out, struct tt_error *err);
 
-/* true when the elements lie in C order without gaps. */
-bool tti_nd_is_packed(const struct tt_nd *nd);
-
 #endif

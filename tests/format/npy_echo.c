@@ -47,7 +47,9 @@ static void write_header(char *line)
 		printf("error %s\n", err.text);
 		return;
 	}
-	if (tti_npy_format(&header, &len, dtype, rank, shape, wide, &err) < 0) {
+	if (tti_npy_format(&header, &len,
+			   &(struct tti_npy_form){ dtype, rank, shape, wide },
+			   &err) < 0) {
 		printf("error %s\n", err.text);
 	} else {
 		print_hex(header, len);

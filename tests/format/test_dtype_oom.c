@@ -115,7 +115,9 @@ START_TEST(headers_report_no_memory)
 	do {
 		countdown = n++;
 		bytes = NULL;
-		rc = tti_npy_format(&bytes, &len, dtype, 2, shape, true, NULL);
+		rc = tti_npy_format(&bytes, &len,
+				    &(struct tti_npy_form){ dtype, 2, shape, true },
+				    NULL);
 		if (rc == TT_OK)
 			rc = tti_npy_parse(&npy, bytes, len, "test", NULL);
 		countdown = -1;

@@ -115,8 +115,11 @@ START_TEST(header_is_written_as_numpy_writes_it)
 
 	ck_assert_int_eq(tt_dtype_parse(&dtype, w->descr, strlen(w->descr), false, NULL),
 			 0);
-	ck_assert_int_eq(
-		tti_npy_format(&out, &len, dtype, w->rank, w->shape, w->wide, NULL), 0);
+	ck_assert_int_eq(tti_npy_format(&out, &len,
+					&(struct tti_npy_form){ dtype, w->rank, w->shape,
+								w->wide },
+					NULL),
+			 0);
 	bytes = out;
 	ck_assert_uint_eq(len, w->length);
 	ck_assert_mem_eq(bytes, w->bytes, text);
@@ -177,7 +180,10 @@ START_TEST(long_header_becomes_version_2_or_3)
 	void *bytes = NULL;
 	size_t len;
 
-	ck_assert_int_eq(tti_npy_format(&bytes, &len, dtype, 1, &shape, true, NULL), 0);
+	ck_assert_int_eq(tti_npy_format(&bytes, &len,
+					&(struct tti_npy_form){ dtype, 1, &shape, true },
+					NULL),
+			 0);
 	ck_assert_int_eq(((uint8_t *)bytes)[6], cases[_i].major);
 	ck_assert_uint_eq(len % 64, 0);
 	ck_assert_int_eq(tti_npy_parse(&npy, bytes, len, "x", NULL), 0);
@@ -197,7 +203,10 @@ START_TEST(extent_is_written_into_its_columns)
 	size_t len;
 
 	ck_assert_int_eq(tt_dtype_parse(&dtype, "'<f8'", 5, false, NULL), 0);
-	ck_assert_int_eq(tti_npy_format(&bytes, &len, dtype, 2, shape, true, NULL), 0);
+	ck_assert_int_eq(tti_npy_format(&bytes, &len,
+					&(struct tti_npy_form){ dtype, 2, shape, true },
+					NULL),
+			 0);
 	ck_assert_int_eq(tti_npy_put_extent(bytes, len, 123456789, NULL), 0);
 	ck_assert_int_eq(tti_npy_parse(&npy, bytes, len, "x", NULL), 0);
 	ck_assert_uint_eq(npy.shape[0], 123456789);

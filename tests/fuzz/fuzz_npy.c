@@ -32,8 +32,10 @@ static void check_format(const struct tti_npy *npy, bool wide)
 	struct tti_npy again;
 	struct tt_error err = { 0 };
 
-	if (tti_npy_format(&first, &n, npy->dtype, npy->rank, npy->shape, wide, &err) <
-	    0) {
+	if (tti_npy_format(
+		    &first, &n,
+		    &(struct tti_npy_form){ npy->dtype, npy->rank, npy->shape, wide },
+		    &err) < 0) {
 		fuzz_refused(err.code, &err);
 		return;
 	}
@@ -41,8 +43,10 @@ static void check_format(const struct tti_npy *npy, bool wide)
 	MUST(parse_exactly(&again, first, n, &err) == TT_OK);
 	MUST(again.data_off == n && !again.fortran_order);
 	check_same(npy, &again);
-	MUST(tti_npy_format(&second, &m, again.dtype, again.rank, again.shape, wide,
-			    NULL) == TT_OK);
+	MUST(tti_npy_format(
+		     &second, &m,
+		     &(struct tti_npy_form){ again.dtype, again.rank, again.shape, wide },
+		     NULL) == TT_OK);
 	MUST(n == m && memcmp(first, second, n) == 0);
 	tti_npy_fini(&again);
 	free(first);

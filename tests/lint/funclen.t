@@ -50,8 +50,6 @@ BEGIN {
 	# public: an options struct would change what callers have
 	known["tt_npy_header_format"]; known["tt_ring_merge"]
 	known["tt_ring_read"]; known["tt_time_parse"]
-	# to be cut: each takes the parts of one thing
-	known["tti_npy_format"]; known["tti_live_fill"]; known["tti_salvage_find_header"]
 }
 AWK
 find "$top_srcdir/src" "$top_srcdir/tools" "$top_srcdir/bench" "$top_srcdir/examples" \

@@ -53,7 +53,10 @@ static void save_plain(const char *path, bool room)
 	size_t len;
 	char bytes[256];
 
-	ck_assert_int_eq(tti_npy_format(&header, &len, dtype, 1, &shape, false, NULL), 0);
+	ck_assert_int_eq(tti_npy_format(&header, &len,
+					&(struct tti_npy_form){ dtype, 1, &shape, false },
+					NULL),
+			 0);
 	ck_assert_uint_eq(len, 128);
 	memcpy(bytes, header, len);
 	if (!room) { /* the dict moved behind all the spaces */

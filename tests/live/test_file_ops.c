@@ -24,8 +24,10 @@ static void save_plain(const char *path, uint64_t n, uint32_t rank, const uint64
 	size_t len;
 	char *bytes;
 
-	ck_assert_int_eq(tti_npy_format(&header, &len, dtype, rank, shape, false, NULL),
-			 0);
+	ck_assert_int_eq(
+		tti_npy_format(&header, &len,
+			       &(struct tti_npy_form){ dtype, rank, shape, false }, NULL),
+		0);
 	bytes = malloc(len + n * 8);
 	memcpy(bytes, header, len);
 	for (uint64_t i = 0; i < n; i++)

@@ -68,7 +68,9 @@ static void make_plain(const char *path, bool tight)
 	size_t len;
 	FILE *out = fopen(path, "wb");
 
-	GOOD(tti_npy_format(&header, &len, dtype, 1, &shape, false, &power_err));
+	GOOD(tti_npy_format(&header, &len,
+			    &(struct tti_npy_form){ dtype, 1, &shape, false },
+			    &power_err));
 	text = header;
 	if (tight) { /* the dict moved behind all the spaces */
 		size_t dict = (size_t)((char *)memrchr(text, '}', len) - text) - 9;
