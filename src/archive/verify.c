@@ -13,8 +13,8 @@
 #include "archive/names.h"
 #include "base/error.h"
 
-void tti_verify_tell(struct tti_verify *v, const struct tti_place *place, const char *fmt,
-		     ...)
+void tti_verify_tell(struct tti_verify *v, const struct tti_damage_place *place,
+		     const char *fmt, ...)
 {
 	char text[700];
 	struct tt_damage damage = {
@@ -38,14 +38,14 @@ void tti_verify_tell(struct tti_verify *v, const struct tti_place *place, const 
 
 static void tell_version(void *ctx, const char *version, const char *what)
 {
-	struct tti_place place = TTI_NOWHERE;
+	struct tti_damage_place place = TTI_DAMAGE_NOWHERE;
 
 	place.version = version;
 	tti_verify_tell(ctx, &place, "%s", what);
 }
 
 /* Damage that a callee returned as an error becomes a report; other errors end it all. */
-static int absorb(struct tti_verify *v, const struct tti_place *place, int rc)
+static int absorb(struct tti_verify *v, const struct tti_damage_place *place, int rc)
 {
 	if (rc != TT_E_DAMAGED)
 		return rc;
@@ -58,7 +58,7 @@ static int absorb(struct tti_verify *v, const struct tti_place *place, int rc)
 static void check_current(struct tti_verify *v)
 {
 	const struct tti_versions *versions = &v->versions;
-	struct tti_place nowhere = TTI_NOWHERE;
+	struct tti_damage_place nowhere = TTI_DAMAGE_NOWHERE;
 
 	for (size_t i = 0; i < versions->count; i++)
 		if (versions->items[i].current && !versions->items[i].committed)
@@ -72,7 +72,7 @@ static void check_names(struct tti_verify *v)
 {
 	for (size_t i = 0; i < v->versions.count; i++) {
 		const char *name = v->versions.items[i].name;
-		struct tti_place place = TTI_NOWHERE;
+		struct tti_damage_place place = TTI_DAMAGE_NOWHERE;
 		struct tt_error why;
 
 		place.version = name;
@@ -127,7 +127,7 @@ static int find_raw(void *ctx, const char *name, H5O_type_t type)
 {
 	struct finding *f = ctx;
 	const char *leaf = leaf_of(name);
-	struct tti_place place = TTI_NOWHERE;
+	struct tti_damage_place place = TTI_DAMAGE_NOWHERE;
 
 	if (strcmp(name, "versions") == 0 || strncmp(name, "versions/", 9) == 0 ||
 	    strncmp(name, "__tmp__/", 8) == 0)
@@ -158,7 +158,7 @@ static bool has_raw(struct tti_verify *v, const char *name)
 static int check_member(void *ctx, const char *name, H5O_type_t type)
 {
 	struct finding *f = ctx;
-	struct tti_place place = {
+	struct tti_damage_place place = {
 		.version = f->version, .dataset = name, .chunk = -1, .row = -1
 	};
 	struct tt_error why;
@@ -180,7 +180,7 @@ static int check_member(void *ctx, const char *name, H5O_type_t type)
 static int walk(struct finding *f, const char *path, tti_walk_fn *fn)
 {
 	tti_auto_hid group = H5Gopen2(tti_driver_file(f->v->driver), path, H5P_DEFAULT);
-	struct tti_place place = { .version = f->version, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .version = f->version, .chunk = -1, .row = -1 };
 	int rc = group < 0 ? tti_h5_fail(f->v->err, TT_E_DAMAGED, path, NULL)
 			   : tti_walk(group, path, fn, f, f->v->err);
 
@@ -218,7 +218,7 @@ static int check_datasets(struct tti_verify *v)
 	if (f.count > 0)
 		qsort(f.names, f.count, sizeof(*f.names), by_bytes);
 	for (size_t i = 0; i < f.count && rc == TT_OK; i++) {
-		struct tti_place place = TTI_NOWHERE;
+		struct tti_damage_place place = TTI_DAMAGE_NOWHERE;
 
 		place.dataset = f.names[i];
 		rc = absorb(v, &place, tti_verify_dataset(v, f.names[i]));
@@ -229,7 +229,7 @@ static int check_datasets(struct tti_verify *v)
 
 static int check_all(struct tti_verify *v)
 {
-	struct tti_place nowhere = TTI_NOWHERE;
+	struct tti_damage_place nowhere = TTI_DAMAGE_NOWHERE;
 	const struct tti_faults faults = { tell_version, v };
 	int rc = tti_versions_read(&v->versions, tti_driver_file(v->driver), v->path,
 				   &faults, v->err);
@@ -251,7 +251,7 @@ int tt_archive_verify(const char *path, tt_damage_fn *fn, void *ctx, uint64_t *f
 	struct tti_verify v = {
 		.path = path, .fn = fn, .ctx = ctx, .err = err ? err : &local
 	};
-	struct tti_place nowhere = TTI_NOWHERE;
+	struct tti_damage_place nowhere = TTI_DAMAGE_NOWHERE;
 	int rc;
 
 	if (found_out)

@@ -19,16 +19,16 @@ struct tti_verify {
 };
 
 /* Where damage is; all zero but chunk and row -1: in the archive as a whole. */
-struct tti_place {
+struct tti_damage_place {
 	const char *version, *dataset;
 	int64_t chunk, row, row_count;
 };
-#define TTI_NOWHERE \
+#define TTI_DAMAGE_NOWHERE \
 	{ \
 		.chunk = -1, .row = -1 \
 	}
 
-void tti_verify_tell(struct tti_verify *verify, const struct tti_place *place,
+void tti_verify_tell(struct tti_verify *verify, const struct tti_damage_place *place,
 		     const char *fmt, ...) TTI_PRINTF(3, 4);
 
 /* raw_data and hash_table of a dataset, and every mapping of every version to it; every digest

@@ -19,7 +19,7 @@
 
 static int check_chunks_attribute(struct tti_subject *s)
 {
-	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	int64_t chunks[TT_MAX_RANK];
 	struct tt_error why;
 	size_t count;
@@ -43,7 +43,7 @@ static int check_chunks_attribute(struct tti_subject *s)
 
 static void check_extents(struct tti_subject *s)
 {
-	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	tti_auto_hid space = H5Dget_space(s->raw.id);
 	hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
 
@@ -60,7 +60,7 @@ static void check_extents(struct tti_subject *s)
 
 static void check_table_row(struct tti_subject *s, uint64_t r)
 {
-	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	const struct tti_table_row *row = &s->table.rows[r];
 	uint64_t c0 = s->raw.chunk[0], slot;
 
@@ -88,7 +88,7 @@ static void check_table_row(struct tti_subject *s, uint64_t r)
 static int read_table(struct tti_subject *s)
 {
 	tti_auto_free char *path = tti_path_of_hashes(s->name);
-	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 	uint64_t rows;
 	int rc;
 
@@ -152,7 +152,7 @@ static int use_slot(struct tti_subject *s, const struct tti_grid *grid,
 						   extent[0], 0 };
 		memcpy(known, extent, bytes);
 	} else if (memcmp(known, extent, bytes) != 0) {
-		struct tti_place place = {
+		struct tti_damage_place place = {
 			s->v->versions.items[s->version].name,
 			s->name,
 			item.chunk,
@@ -172,7 +172,7 @@ static int use_slot(struct tti_subject *s, const struct tti_grid *grid,
 static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 {
 	struct tti_subject *s = ctx;
-	struct tti_place place = {
+	struct tti_damage_place place = {
 		s->v->versions.items[s->version].name,
 		s->name,
 		fault->chunk,
@@ -186,8 +186,8 @@ static void on_fault(void *ctx, const struct tti_mapping_fault *fault)
 /* The shape stands in the file twice, which shows when one of them is damaged. */
 static void check_shape(struct tti_subject *s, struct tt_dataset *d)
 {
-	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
-				   0 };
+	struct tti_damage_place place = { s->v->versions.items[s->version].name, s->name,
+					  -1, -1, 0 };
 	tti_auto_hid space = H5Dget_space(d->id);
 	hsize_t dims[H5S_MAX_RANK], max[H5S_MAX_RANK];
 	int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, dims, max);
@@ -205,8 +205,8 @@ static void check_shape(struct tti_subject *s, struct tt_dataset *d)
 
 static int check_mappings(struct tti_subject *s, struct tt_dataset *d)
 {
-	struct tti_place place = { s->v->versions.items[s->version].name, s->name, -1, -1,
-				   0 };
+	struct tti_damage_place place = { s->v->versions.items[s->version].name, s->name,
+					  -1, -1, 0 };
 	int rc;
 
 	check_shape(s, d);
@@ -246,7 +246,7 @@ static int check_version(struct tti_subject *s)
 {
 	const char *version = s->v->versions.items[s->version].name;
 	tti_auto_free char *path = tti_path_of_dataset(version, s->name);
-	struct tti_place place = { version, s->name, -1, -1, 0 };
+	struct tti_damage_place place = { version, s->name, -1, -1, 0 };
 	struct tt_dataset *d;
 	int rc = path ? is_new_object(s, path) : tti_subject_no_memory(s);
 
@@ -267,7 +267,7 @@ static int check_version(struct tti_subject *s)
 
 static void check_table(struct tti_subject *s)
 {
-	struct tti_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place place = { .dataset = s->name, .chunk = -1, .row = -1 };
 
 	for (uint64_t r = 0; r < s->table.count; r++)
 		check_table_row(s, r);

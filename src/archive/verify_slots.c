@@ -12,10 +12,10 @@
 
 #include "archive/slotdigest.h"
 
-static struct tti_place place_of_slot(const struct tti_subject *s, uint64_t slot)
+static struct tti_damage_place place_of_slot(const struct tti_subject *s, uint64_t slot)
 {
 	const struct tti_subject_slot *used = &s->slots[slot];
-	struct tti_place p = { .dataset = s->name, .chunk = -1, .row = -1 };
+	struct tti_damage_place p = { .dataset = s->name, .chunk = -1, .row = -1 };
 
 	if (used->version == 0)
 		return p;
@@ -29,7 +29,7 @@ static struct tti_place place_of_slot(const struct tti_subject *s, uint64_t slot
 /* The digest that the table has for a slot, NULL (and told) when there is none to compare. */
 static const struct tti_digest *expected(struct tti_subject *s, uint64_t slot)
 {
-	struct tti_place place = place_of_slot(s, slot);
+	struct tti_damage_place place = place_of_slot(s, slot);
 	const struct tti_subject_slot *at = &s->slots[slot];
 	const struct tti_table_row *row;
 
@@ -58,7 +58,7 @@ static int check_slot(struct tti_subject *s, struct tti_slot_digester *digester,
 		      uint64_t slot)
 {
 	const struct tti_digest *want = expected(s, slot);
-	struct tti_place place = place_of_slot(s, slot);
+	struct tti_damage_place place = place_of_slot(s, slot);
 	char stored[TTI_DIGEST_TEXT], made[TTI_DIGEST_TEXT];
 	struct tti_digest digest;
 	int rc = tti_slot_digest(digester, slot, &s->extents[slot * s->raw.rank], &digest,
@@ -138,7 +138,7 @@ int tti_verify_duplicates(struct tti_subject *s)
 	qsort(used, count, sizeof(*used), by_digest);
 	for (size_t i = 1; i < count; i++) {
 		uint64_t slot = used[i]->start / s->raw.chunk[0];
-		struct tti_place place = place_of_slot(s, slot);
+		struct tti_damage_place place = place_of_slot(s, slot);
 
 		if (tti_digest_equal(&used[i - 1]->digest, &used[i]->digest))
 			tti_verify_tell(s->v, &place,
