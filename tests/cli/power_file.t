@@ -106,11 +106,11 @@ lose=$(($(wc -c <f.npy) - 32))
 printf '\004' | dd of=f.npy bs=1 seek=$lose conv=notrunc 2>dd.words
 exits 3 "verify finds a mark past the end" "$ticktail" verify f.npy
 said "its mark says that 10 rows are on disk, its end is 4" "... with both values"
-exits 0 "recover marks anew" "$ticktail" recover f.npy
+exits 0 "recover gives the rows back that were synced" "$ticktail" recover f.npy
 said "f.npy.mark: mended: its mark says that 10 rows are on disk" "... and says why"
 exits 0 "... verify" "$ticktail" verify f.npy
 exits 0 "... a second one" "$ticktail" recover f.npy
-said "nothing to recover, 4 rows" "... finds nothing"
+said "nothing to recover, 10 rows" "... finds nothing, and all are there"
 # a damaged mark
 make
 printf 'x' | dd of=f.npy.mark bs=1 seek=20 conv=notrunc 2>dd.words
