@@ -72,23 +72,10 @@ static bool has_rows(struct tt_ring_reader *reader)
 	return reader->pos.row < tti_reader_end(reader, cur);
 }
 
-/* The writer notes the rows of a file before it names the next one. */
-static bool takes_rows(const struct tt_ring_reader *reader)
-{
-	const struct tti_ring_open *cur = reader->cur;
-	const struct tti_entry *entry;
-
-	if (!cur || cur->entry_idx >= tti_ring_entry_count(&reader->ring))
-		return false;
-	entry = tti_ring_entry(&reader->ring, cur->entry_idx);
-	return tti_entry_name(entry) == cur->name &&
-	       tti_field_load(&entry->rows) == TTI_ROWS_UNKNOWN;
-}
-
 /* A manifest that was made longer names the next file behind what is mapped of it. */
 static bool has_grown(struct tt_ring_reader *reader)
 {
-	if (takes_rows(reader))
+	if (reader->cur && tti_reader_takes_rows(reader, reader->cur))
 		return false;
 	tti_ring_refresh(&reader->ring);
 	return is_below(reader, reader->pos.file);
@@ -101,6 +88,11 @@ static int move_on(struct tt_ring_reader *reader, struct tt_error *err)
 
 	if (!is_below(reader, reader->pos.file) && !has_grown(reader))
 		return 0;
+	if (reader->cur && tti_reader_takes_rows(reader, reader->cur)) {
+		tti_ring_refresh(&reader->ring); /* entries of files behind it, if any */
+		if (tti_reader_is_ahead(reader, reader->cur))
+			return 0;
+	}
 	rc = reader->cur ? tti_reader_is_sure(reader, reader->cur, err) : 1;
 	if (rc <= 0)
 		return rc;

@@ -66,6 +66,14 @@ uint64_t tti_reader_newest(struct tt_ring_reader *reader);
 /* Published rows of an open file now.  The tail of a mapped file is touched only while the
  * file is the newest: npyt may cut it off later. */
 uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file);
+/* Of an open file: the writer notes its rows before it names the next one, and did not yet. */
+bool tti_reader_takes_rows(const struct tt_ring_reader *reader,
+			   const struct tti_ring_open *file);
+/* The same, and its writer lives and entered no later file: one that the manifest names is not
+ * its own doing.  npyt, making a manifest again, names all files that there are, also the one
+ * that a writer has ready for its roll. */
+bool tti_reader_is_ahead(const struct tt_ring_reader *reader,
+			 const struct tti_ring_open *file);
 /* 1: tti_reader_end() is what it was or became; 0: it cannot be told now; < 0: not for long. */
 int tti_reader_is_sure(struct tt_ring_reader *reader, struct tti_ring_open *file,
 		       struct tt_error *err);

@@ -165,6 +165,41 @@ static int settle_end(struct tti_ring_open *file, struct tt_error *err)
 	return rc;
 }
 
+bool tti_reader_takes_rows(const struct tt_ring_reader *reader,
+			   const struct tti_ring_open *file)
+{
+	const struct tti_entry *entry;
+
+	if (file->entry_idx >= tti_ring_entry_count(&reader->ring))
+		return false;
+	entry = tti_ring_entry(&reader->ring, file->entry_idx);
+	return tti_entry_name(entry) == file->name &&
+	       tti_field_load(&entry->rows) == TTI_ROWS_UNKNOWN;
+}
+
+static bool has_later_entry(const struct tti_ring *ring, uint64_t name)
+{
+	for (uint64_t i = tti_ring_entry_count(ring); i > 0; i--)
+		if (tti_entry_name(tti_ring_entry(ring, i - 1)) > name)
+			return true;
+	return false;
+}
+
+bool tti_reader_is_ahead(const struct tt_ring_reader *reader,
+			 const struct tti_ring_open *file)
+{
+	return tti_reader_takes_rows(reader, file) &&
+	       !has_later_entry(&reader->ring, file->name) &&
+	       tti_lock_is_held(reader->ring.set_fd, TTI_LOCK_WRITER) == 1;
+}
+
+/* No row of it comes any more. */
+static bool is_final(struct tt_ring_reader *reader, const struct tti_ring_open *file)
+{
+	return tti_reader_newest(reader) > file->name &&
+	       !tti_reader_is_ahead(reader, file);
+}
+
 uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file)
 {
 	if (file->final_end != TTI_ROWS_UNKNOWN)
@@ -174,7 +209,7 @@ uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *fil
 		return tti_min_u64(file->live.end,
 				   file->shadow_bytes / file->live.row_bytes);
 	}
-	if (tti_reader_newest(reader) > file->name)
+	if (is_final(reader, file))
 		return settle_end(file, NULL) == TT_OK ? file->final_end : file->live.end;
 	if (TTI_UNLIKELY(file->live.shown !=
 			 UINT64_MAX)) /* a writer may have settled it */
@@ -191,8 +226,7 @@ static int look_at_end(struct tt_ring_reader *reader, struct tti_ring_open *file
 	if (file->final_end != TTI_ROWS_UNKNOWN)
 		return TT_OK;
 	if (!file->shadow)
-		return tti_reader_newest(reader) > file->name ? settle_end(file, err)
-							      : TT_OK;
+		return is_final(reader, file) ? settle_end(file, err) : TT_OK;
 	rc = tti_live_look(&file->live, err);
 	if (rc == TT_OK && file->live.end > file->shadow_bytes / file->live.row_bytes)
 		rc = tti_fail(err, TT_E_CHANGED,

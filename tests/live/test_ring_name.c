@@ -529,11 +529,13 @@ START_TEST(what_a_killed_writer_named_is_no_damage_between_names)
 }
 END_TEST
 
-/* npyt makes a manifest again from all files that there are. */
+/* npyt makes a manifest again from all files that there are.  A reader stays where rows come. */
 START_TEST(a_name_that_somebody_published_is_left_to_its_file)
 {
 	struct tt_ring_writer *writer;
+	struct tt_ring_reader *reader;
 	struct tti_ring ring;
+	int64_t next = 0;
 	uint64_t name;
 
 	create_ring("r", ROWS, 4);
@@ -542,8 +544,18 @@ START_TEST(a_name_that_somebody_published_is_left_to_its_file)
 	OK(tti_ring_open(&ring, "r", true, &err));
 	OK(tti_ring_publish_name(&ring, name, &err));
 	tti_ring_close(&ring);
-	put_rows(writer, ROWS - 2, 2);
+	reader = open_reader("r");
+	for (int64_t rows = ROWS - 2; rows < ROWS; rows++) {
+		take_rows(reader, &next);
+		ck_assert_int_eq(next, rows);
+		ck_assert_int_eq(tt_ring_wait(reader, TT_WAIT_SLEEP, 1000000, &err), 0);
+		put_rows(writer, rows, 1);
+	}
 	put_rows(writer, ROWS, 3);
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, ROWS + 3);
+	ck_assert_uint_eq(tt_ring_reader_lost(reader), 0);
+	tt_ring_reader_close(reader);
 	ck_assert_uint_gt(tt_ring_writer_pos(writer).file, name);
 	go_on(writer);
 	check_looks("r", 3, ROWS + 3);
