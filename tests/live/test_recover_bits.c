@@ -5,6 +5,8 @@
  * none that was not written.  TT_LONG=1 takes every bit, else a share (TT_SEED replays it). */
 #include "recover_ring_help.h"
 
+#include <dirent.h>
+
 #include "age_mark.h"
 
 #define UNSYNCED 9 /* rows behind the last mark of a writer that was killed */
@@ -47,9 +49,78 @@ static void enter_memory(void)
 	ck_assert_int_eq(chdir(work_dir), 0);
 }
 
-static void run(const char *command)
+/* ---- What is put back before each bit, without a process for it ---- */
+
+#define KEPT_MAX 32
+
+struct kept {
+	char path[96];
+	uint8_t *bytes;
+	size_t n;
+	struct timespec times[2];
+};
+static struct kept kept[KEPT_MAX];
+static size_t kept_count;
+
+static void keep_file(const char *path)
 {
-	ck_assert_msg(system(command) == 0, "%s", command);
+	struct kept *one = &kept[kept_count++];
+	struct stat st;
+
+	ck_assert_uint_le(kept_count, KEPT_MAX);
+	ck_assert_int_eq(stat(path, &st), 0);
+	snprintf(one->path, sizeof(one->path), "%s", path);
+	one->n = (size_t)st.st_size;
+	one->times[0] = st.st_atim;
+	one->times[1] = st.st_mtim;
+	one->bytes = malloc(one->n + 1);
+	ck_assert_ptr_nonnull(one->bytes);
+	if (one->n > 0)
+		read_file(path, one->bytes, one->n);
+}
+
+static void put_back_file(const struct kept *one)
+{
+	int fd = open(one->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, one->bytes, one->n), (ssize_t)one->n);
+	ck_assert_int_eq(futimens(fd, one->times), 0);
+	close(fd);
+}
+
+/* Calls fn for each file in a directory; its name and a path in it. */
+static void each_name(const char *dirname, void (*fn)(const char *name, const char *path))
+{
+	DIR *dir = opendir(dirname);
+	struct dirent *entry;
+	char path[300];
+
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+			snprintf(path, sizeof(path), "%s/%s", dirname, entry->d_name);
+			fn(entry->d_name, path);
+		}
+	closedir(dir);
+}
+
+static void keep_name(const char *name, const char *path)
+{
+	(void)name;
+	keep_file(path);
+}
+
+static void remove_name(const char *name, const char *path)
+{
+	(void)name;
+	ck_assert_int_eq(unlink(path), 0);
+}
+
+static void remove_bad(const char *name, const char *path)
+{
+	if (strncmp(name, "f.npy.bad-", 10) == 0)
+		ck_assert_int_eq(unlink(path), 0);
 }
 
 static void flip(const char *path, off_t bit)
@@ -126,12 +197,14 @@ static void make_left_ring(enum left left, int64_t rows, uint64_t keep)
 		shown -= UNSYNCED;
 	}
 	before = ring_info("r");
-	run("rm -rf keep && cp -a r keep");
+	each_name("r", keep_name);
 }
 
 static void restore(void)
 {
-	run("rm -rf r && cp -a keep r");
+	each_name("r", remove_name);
+	for (size_t i = 0; i < kept_count; i++)
+		put_back_file(&kept[i]);
 }
 
 static void recover_once(bool typed)
@@ -290,7 +363,11 @@ static void make_left_file(bool killed)
 /* In place: a mark speaks of its inode. */
 static void put_back(const void *bytes, size_t n)
 {
-	run("rm -rf f.npy.bad-*; ln -f held f.npy; rm -f held; cp -p marked f.npy.mark");
+	each_name(".", remove_bad);
+	ck_assert_int_eq(rename("held", "f.npy"), 0);
+	unlink("held"); /* still there where both are one */
+	unlink("f.npy.mark");
+	put_back_file(&kept[0]);
 	poke("f.npy", 0, bytes, n);
 }
 
@@ -352,9 +429,9 @@ START_TEST(each_bit_of_a_single_file)
 	seed();
 	make_left_file(killed);
 	read_file("f.npy", bytes, sizeof(bytes));
-	run("cp -p f.npy.mark marked");
+	keep_file("f.npy.mark");
 	while (next_bit(&bit)) {
-		run("ln f.npy held");
+		ck_assert_int_eq(link("f.npy", "held"), 0);
 		check_file(bit, killed);
 		put_back(bytes, sizeof(bytes));
 	}
