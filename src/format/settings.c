@@ -181,6 +181,12 @@ bool tti_settings_has_dirt(const void *file)
 	return false;
 }
 
+static bool load_mark(const void *marks, unsigned i, struct tti_mark *out)
+{
+	memcpy(out, (const uint8_t *)marks + i * TTI_SETTINGS_STRIDE, sizeof(*out));
+	return out->sequence != 0 && out->crc == mark_crc(*out) && out->from <= out->end;
+}
+
 int tti_mark_pick(const void *marks, struct tti_mark *out)
 {
 	uint64_t best = 0;
@@ -188,10 +194,7 @@ int tti_mark_pick(const void *marks, struct tti_mark *out)
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
 		struct tti_mark mark;
 
-		memcpy(&mark, (const uint8_t *)marks + i * TTI_SETTINGS_STRIDE,
-		       sizeof(mark));
-		if (mark.sequence <= best || mark.crc != mark_crc(mark) ||
-		    mark.from > mark.end)
+		if (!load_mark(marks, i, &mark) || mark.sequence <= best)
 			continue;
 		best = mark.sequence;
 		*out = mark;
@@ -199,14 +202,18 @@ int tti_mark_pick(const void *marks, struct tti_mark *out)
 	return best != 0;
 }
 
-bool tti_mark_is_torn(const void *slot)
+bool tti_mark_is_damaged(const void *marks, unsigned i)
 {
 	static const struct tti_mark empty;
-	struct tti_mark mark;
+	struct tti_mark mark, other;
+	bool is_whole = load_mark(marks, i, &mark),
+	     is_beside = load_mark(marks, 1 - i, &other);
 
-	memcpy(&mark, slot, sizeof(mark));
-	return memcmp(&mark, &empty, sizeof(mark)) != 0 &&
-	       (mark.crc != mark_crc(mark) || mark.from > mark.end);
+	if (is_whole)
+		return is_beside && other.sequence >= mark.sequence &&
+		       other.sequence != mark.sequence + 1;
+	return memcmp(&mark, &empty, sizeof(mark)) != 0 ||
+	       (is_beside && (other.sequence != 1 || other.file != 0));
 }
 
 uint64_t tti_settings_entries(uint64_t file_bytes)

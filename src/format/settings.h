@@ -277,8 +277,9 @@ int tti_settings_judge(const struct tti_settings *settings, struct tt_error *err
 /* Marks: the valid one with the higher sequence; 1 found, 0 none.  marks points to
  * TTI_MARK_SLOTS slots, TTI_SETTINGS_STRIDE apart. */
 int tti_mark_pick(const void *marks, struct tti_mark *out);
-/* Neither valid nor empty. */
-bool tti_mark_is_torn(const void *slot);
+/* Slot i is neither valid nor empty, or not the neighbour that the other one was stored beside:
+ * only a first mark that says nothing stands alone. */
+bool tti_mark_is_damaged(const void *marks, unsigned i);
 void tti_mark_seal(struct tti_mark *mark);
 
 /* Slots of entries in a file of that size. */

@@ -41,16 +41,19 @@ static int store(const struct tt_file *file, struct tti_file_marker *marker,
 	return TT_OK;
 }
 
-/* An empty FILE.mark, whole and on disk.  -EEXIST never: another's file of that name is
+/* A FILE.mark that speaks of no file, whole and on disk.  -EEXIST never: another's file of that name is
  * refused before. */
 static int make(struct tt_file *file, struct tt_error *err)
 {
-	static const uint8_t zero[TTI_MARK_FILE_BYTES];
+	const struct tti_file_mark first = tti_mark_slot_first();
+	uint8_t bytes[TTI_MARK_FILE_BYTES] = { 0 };
 	char name[TTI_MARK_NAME_BYTES], tmp[TTI_MARK_NAME_BYTES + 8];
 	tti_auto_fd dir =
 		openat(file->place.dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
+	memcpy(bytes + first.mark.sequence % TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE, &first,
+	       sizeof(first));
 	tti_mark_slot_name(name, &file->place);
 	snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
 	if (dir < 0)
@@ -60,20 +63,35 @@ static int make(struct tt_file *file, struct tt_error *err)
 	rc = tti_fs_put(dir,
 			&(struct tti_put_file){ .tmp = tmp,
 						.name = name,
-						.bytes = zero,
-						.n = sizeof(zero),
+						.bytes = bytes,
+						.n = sizeof(bytes),
 						.mode = 0644 },
 			err);
 	TTI_FAILPOINT("file.mark.made");
 	return rc;
 }
 
+/* Both slots were damaged, or emptied by who could not remove them. */
+static int store_first(struct tt_file *file, struct tt_error *err)
+{
+	const struct tti_file_mark first = tti_mark_slot_first();
+	struct tti_file_marker *marker = &file->marker;
+	int rc = tti_pwrite_all(marker->fd, &first, sizeof(first),
+				first.mark.sequence % TTI_MARK_SLOTS *
+					TTI_SETTINGS_STRIDE);
+
+	if (rc == TT_OK && fdatasync(marker->fd) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return tti_fail_sys(err, rc, file->place.path, "store its mark");
+	marker->sequence = first.mark.sequence;
+	return TT_OK;
+}
+
 static int open_to_store(struct tt_file *file, struct tt_error *err)
 {
 	struct tti_file_marker *marker = &file->marker;
-	struct tti_file_mark slot;
-	bool is_ours;
-	uint64_t last;
+	struct tti_mark_found found;
 	struct stat st;
 	int rc;
 
@@ -86,15 +104,15 @@ static int open_to_store(struct tt_file *file, struct tt_error *err)
 	}
 	if (marker->fd < 0)
 		return marker->fd;
-	rc = tti_mark_slot_pick(marker->fd, &file->live, &slot, &last, &is_ours);
-	if (rc == 0 && !is_ours &&
+	rc = tti_mark_slot_pick(marker->fd, &file->live, &found);
+	if (rc == 0 && !found.is_ours &&
 	    (fstat(marker->fd, &st) < 0 || st.st_size != TTI_MARK_FILE_BYTES))
 		return tti_fail(err, TT_E_FORMAT,
 				"%s.mark: is no mark of ours: move it away, or write "
 				"without syncs",
 				file->place.path);
-	marker->sequence = last;
-	return rc < 0 ? rc : TT_OK;
+	marker->sequence = found.last;
+	return rc < 0 ? rc : found.last ? TT_OK : store_first(file, err);
 }
 
 /* Sync what is there and store the first mark of a handle that keeps marks. */

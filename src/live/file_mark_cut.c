@@ -20,14 +20,15 @@
 
 /* The mark of another boot, and what it says of the file is true: rows behind it are not
  * proven.  Another's content under the same inode fails here, and is let alone. */
-static bool is_waiting(const struct tti_live *live, const struct tti_file_mark *slot)
+static bool is_waiting(const struct tti_live *live, const struct tti_mark_found *found)
 {
-	const struct tti_mark *mark = &slot->mark;
+	const struct tti_mark *mark = &found->slot.mark;
 	uint64_t stamp = 0;
 	uint32_t crc = 0;
 
-	if (tti_mark_age(mark) != TTI_MARK_OLD || mark->end > live->capacity ||
-	    tti_live_load_stamp(live, &stamp) < 0 || !tti_stamp_is_ours(stamp) ||
+	if (!found->sure || tti_mark_age(mark) != TTI_MARK_OLD ||
+	    mark->end > live->capacity || tti_live_load_stamp(live, &stamp) < 0 ||
+	    !tti_stamp_is_ours(stamp) ||
 	    stamp < (mark->update_timestamp & ~TTI_STAMP_MASK))
 		return false;
 	return mark->from == mark->end ||
@@ -36,34 +37,35 @@ static bool is_waiting(const struct tti_live *live, const struct tti_file_mark *
 }
 
 static bool load_of(const struct tti_place *place, const struct tti_live *live,
-		    struct tti_file_mark *slot)
+		    struct tti_mark_found *found)
 {
 	tti_auto_fd fd = tti_mark_slot_open(place, O_RDONLY);
-	bool is_ours;
-	uint64_t last;
 
-	return fd >= 0 && tti_mark_slot_pick(fd, live, slot, &last, &is_ours) == 1;
+	return fd >= 0 && tti_mark_slot_pick(fd, live, found) == 1;
 }
 
-static bool load(const struct tt_file *file, struct tti_file_mark *slot)
+static bool load(const struct tt_file *file, struct tti_mark_found *found)
 {
-	return load_of(&file->place, &file->live, slot);
+	return load_of(&file->place, &file->live, found);
 }
 
 /* No mark proves rows: those of before this boot from *row_out on may be anything.  Others than
- * ours are never cut. */
-static bool is_unproven(const struct tti_live *live, const struct tti_file_mark *slot,
+ * ours are never cut.  found: NULL when there is no mark. */
+static bool is_unproven(const struct tti_live *live, const struct tti_mark_found *found,
 			uint64_t *row_out)
 {
+	const struct tti_mark *mark = found ? &found->slot.mark : NULL;
 	struct timespec up;
 	uint64_t stamp = 0;
 
 	if (tti_live_load_stamp(live, &stamp) < 0 || stamp == 0 ||
 	    !tti_stamp_is_ours(stamp))
 		return false;
-	*row_out = slot ? slot->mark.end : 0;
-	if (slot)
-		return tti_mark_age(&slot->mark) == TTI_MARK_OLD;
+	*row_out = mark ? mark->end : 0;
+	/* a file that was closed may have been written to since, and the mark of that was lost */
+	if (mark && (found->sure || tti_mark_age(mark) != TTI_MARK_CLOSED ||
+		     stamp <= mark->update_timestamp))
+		return tti_mark_age(mark) == TTI_MARK_OLD;
 	return clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
 	       (int64_t)stamp < tti_clock_realtime_ns() -
 					(int64_t)up.tv_sec * 1000000000 - up.tv_nsec;
@@ -72,30 +74,30 @@ static bool is_unproven(const struct tti_live *live, const struct tti_file_mark 
 bool tti_file_mark_waits(const struct tti_place *place, const struct tti_live *live,
 			 bool cut_unproven, uint64_t *end_out)
 {
-	struct tti_file_mark slot;
-	bool has = live->tail_words == 5 && load_of(place, live, &slot);
-	uint64_t row = live->end;
+	struct tti_mark_found found;
+	bool has = live->tail_words == 5 && load_of(place, live, &found);
+	uint64_t row = live->end, from;
 
 	if (place->in_ring || live->tail_words != 5)
 		return false;
-	if (has && is_waiting(live, &slot))
-		row = slot.mark.end;
-	else if (cut_unproven && is_unproven(live, has ? &slot : NULL, &row))
-		row = tti_min_u64(row, live->end);
+	if (has && is_waiting(live, &found))
+		row = found.slot.mark.end;
+	else if (cut_unproven && is_unproven(live, has ? &found : NULL, &from))
+		row = tti_min_u64(from, live->end);
 	*end_out = row;
 	return row != live->end;
 }
 
 void tti_file_mark_limit(struct tt_file *file)
 {
-	struct tti_file_mark slot;
+	struct tti_mark_found found;
 
 	file->live.shown = UINT64_MAX;
-	if (file->place.in_ring || file->live.tail_words != 5 || !load(file, &slot) ||
-	    !is_waiting(&file->live, &slot))
+	if (file->place.in_ring || file->live.tail_words != 5 || !load(file, &found) ||
+	    !is_waiting(&file->live, &found))
 		return;
-	file->marker.sequence = slot.mark.sequence;
-	file->live.shown = slot.mark.end;
+	file->marker.sequence = found.slot.mark.sequence;
+	file->live.shown = found.slot.mark.end;
 	file->live.end = tti_min_u64(file->live.end, file->live.shown);
 }
 
@@ -103,10 +105,10 @@ void tti_file_mark_limit(struct tt_file *file)
  * no marks, leaves its stamp. */
 void tti_file_mark_look(const struct tt_file *file)
 {
-	struct tti_file_mark slot;
+	struct tti_mark_found found;
 	uint64_t stamp = 0;
 
-	if (load(file, &slot) && slot.mark.sequence == file->marker.sequence &&
+	if (load(file, &found) && found.slot.mark.sequence == file->marker.sequence &&
 	    tti_live_load_stamp(&file->live, &stamp) == TT_OK && tti_stamp_is_ours(stamp))
 		return;
 	/* only a reader's own handle is ever limited, and none of those is constant */
@@ -206,22 +208,26 @@ static int hold_end(struct tt_file *file, const struct tti_mark *mark,
 	return rc < 0 ? tti_fail_sys(err, rc, live->path, "lower its end") : TT_OK;
 }
 
-static int recover(struct tt_file *file, const struct tti_file_mark *slot,
+static int recover(struct tt_file *file, const struct tti_mark_found *found,
 		   struct tt_error *err)
 {
+	const struct tti_mark *mark = &found->slot.mark;
 	struct tti_live *live = &file->live;
+	bool is_old = tti_mark_age(mark) == TTI_MARK_OLD, unproven;
 	uint64_t row;
 
-	if (tti_mark_age(&slot->mark) != TTI_MARK_OLD)
-		return hold_end(file, &slot->mark, err);
-	if (!is_waiting(live, slot)) {
-		if (file->hints.cut_unproven && is_unproven(live, slot, &row))
-			return cut(file, row, err);
-		say(live, "unproven after a reboot: not the rows that were synced");
-		return TT_OK;
-	}
-	return slot->mark.end > live->end ? raise_end(file, &slot->mark, err)
-					  : cut(file, slot->mark.end, err);
+	if (is_old && is_waiting(live, found))
+		return mark->end > live->end ? raise_end(file, mark, err)
+					     : cut(file, mark->end, err);
+	unproven = is_unproven(live, found, &row);
+	if (!is_old && !unproven)
+		return hold_end(file, mark, err);
+	if (file->hints.cut_unproven && unproven)
+		return cut(file, row, err);
+	say(live, "unproven after a reboot: %s",
+	    found->sure ? "not the rows that were synced"
+			: "a slot of its mark was damaged");
+	return TT_OK;
 }
 
 /* Gone, or, where nothing can be removed, without a word. */
@@ -248,9 +254,9 @@ static int withdraw(struct tt_file *file, int fd, struct tt_error *err)
 int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 {
 	tti_auto_fd fd = tti_mark_slot_open(&file->place, O_RDWR);
-	struct tti_file_mark slot;
-	bool is_ours = false, has = false;
-	uint64_t last, row;
+	struct tti_mark_found found = { .is_ours = false };
+	bool has = false;
+	uint64_t row;
 	int rc = TT_OK;
 
 	if (fd == -EACCES || fd == -EROFS)
@@ -261,12 +267,12 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 				"is synced must be able to read its mark",
 				file->place.path);
 	if (fd >= 0) {
-		rc = tti_mark_slot_pick(fd, &file->live, &slot, &last, &is_ours);
+		rc = tti_mark_slot_pick(fd, &file->live, &found);
 		if (rc < 0)
 			return tti_fail_sys(err, rc, file->place.path, "read its mark");
 		has = rc == 1;
 		if (has)
-			rc = recover(file, &slot, err);
+			rc = recover(file, &found, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -284,48 +290,63 @@ int tti_file_mark_open(struct tt_file *file, bool keep, struct tt_error *err)
 		if (rc < 0 || file->marker.fd >= 0)
 			return rc;
 	}
-	return is_ours ? withdraw(file, fd, err) : TT_OK;
+	return found.is_ours ? withdraw(file, fd, err) : TT_OK;
 }
 
 /* ---- verify ---- */
 
-/* A slot that is neither empty nor whole; a store that is on its way is seen whole by and by. */
-static bool is_torn(int fd, unsigned i)
+/* Of slots that are damaged: a store that is on its way is seen whole by and by. */
+static int pick_at_rest(int fd, const struct tti_live *live, struct tti_mark_found *out)
 {
-	static const struct tti_file_mark empty;
-	struct tti_file_mark slot;
+	int rc = 0;
 
-	for (int tries = 0; tries < 100; tries++)
-		if (tti_pread_all(fd, &slot, sizeof(slot), i * TTI_SETTINGS_STRIDE) < 0 ||
-		    memcmp(&slot, &empty, sizeof(slot)) == 0 ||
-		    (slot.magic == TTI_FILE_MARK_MAGIC &&
-		     slot.crc == tti_mark_slot_crc(slot)))
-			return false;
-	return true;
+	for (int tries = 0; tries < 100; tries++) {
+		rc = tti_mark_slot_pick(fd, live, out);
+		if (rc < 0 || out->sure)
+			break;
+	}
+	return rc;
+}
+
+static void tell_slots(const struct tti_mark_found *found, enum tti_mark_age age,
+		       tti_mark_tell_fn *fn, void *ctx)
+{
+	char what[TTI_MARK_WORDS];
+
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
+		if (!found->damaged[i])
+			continue;
+		snprintf(what, sizeof(what), "slot %u, at byte %u, is damaged%s", i,
+			 i * TTI_SETTINGS_STRIDE,
+			 age == TTI_MARK_OLD
+				 ? ", so nothing tells which rows were synced last "
+				   "before the reboot"
+				 : ": 'ticktail recover', or the next writer that "
+				   "syncs, stores it anew");
+		fn(ctx, what, age);
+	}
 }
 
 void tti_file_mark_verify(const struct tti_place *place, const struct tti_live *live,
 			  tti_mark_tell_fn *fn, void *ctx)
 {
 	tti_auto_fd fd = tti_mark_slot_open(place, O_RDONLY);
-	struct tti_file_mark slot, again;
+	struct tti_mark_found found, again;
 	char what[TTI_MARK_WORDS];
-	bool is_ours;
-	uint64_t last;
+	uint64_t row;
+	int rc;
 
 	if (fd < 0 || place->in_ring || live->tail_words != 5)
 		return;
-	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
-		if (is_torn(fd, i)) {
-			snprintf(what, sizeof(what),
-				 "slot %u, at byte %u, is damaged: 'ticktail recover', "
-				 "or the next writer that syncs, stores it anew",
-				 i, i * TTI_SETTINGS_STRIDE);
-			fn(ctx, what, TTI_MARK_UNSURE);
-		}
-	if (tti_mark_slot_pick(fd, live, &slot, &last, &is_ours) == 1 &&
-	    !tti_mark_judge(&slot.mark, live, what) &&
-	    tti_mark_slot_pick(fd, live, &again, &last, &is_ours) == 1 &&
-	    again.mark.sequence == slot.mark.sequence)
-		fn(ctx, what, tti_mark_age(&slot.mark));
+	rc = pick_at_rest(fd, live, &found);
+	if (rc < 0)
+		return;
+	tell_slots(&found,
+		   rc == 1 && is_unproven(live, &found, &row) ? TTI_MARK_OLD
+							      : TTI_MARK_UNSURE,
+		   fn, ctx);
+	if (rc == 1 && !tti_mark_judge(&found.slot.mark, live, what) &&
+	    tti_mark_slot_pick(fd, live, &again) == 1 &&
+	    again.slot.mark.sequence == found.slot.mark.sequence)
+		fn(ctx, what, tti_mark_age(&found.slot.mark));
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include "base/crc32c.h"
 #include "base/fs.h"
@@ -47,29 +48,60 @@ static bool is_of(const struct tti_file_mark *slot, const struct tti_file_mark *
 	       slot->row_bytes == me->row_bytes && slot->capacity == me->capacity;
 }
 
-int tti_mark_slot_pick(int fd, const struct tti_live *live, struct tti_file_mark *out,
-		       uint64_t *last_out, bool *is_ours)
+struct tti_file_mark tti_mark_slot_first(void)
+{
+	struct tti_file_mark slot = { .magic = TTI_FILE_MARK_MAGIC, .mark.sequence = 1 };
+
+	tti_mark_seal(&slot.mark);
+	slot.crc = tti_mark_slot_crc(slot);
+	return slot;
+}
+
+static bool is_whole(const struct tti_file_mark *slot)
+{
+	return slot->magic == TTI_FILE_MARK_MAGIC &&
+	       slot->crc == tti_mark_slot_crc(*slot) && slot->mark.sequence != 0 &&
+	       slot->mark.from <= slot->mark.end;
+}
+
+static bool is_damaged(const struct tti_file_mark *slot,
+		       const struct tti_file_mark *other)
+{
+	static const struct tti_file_mark empty;
+	bool is_beside = is_whole(other);
+
+	if (is_whole(slot))
+		return is_beside && other->mark.sequence >= slot->mark.sequence &&
+		       other->mark.sequence != slot->mark.sequence + 1;
+	return memcmp(slot, &empty, sizeof(empty)) != 0 ||
+	       (is_beside && (other->mark.sequence != 1 || other->inode != 0));
+}
+
+int tti_mark_slot_pick(int fd, const struct tti_live *live, struct tti_mark_found *out)
 {
 	const struct tti_file_mark me = tti_mark_slot_identity(live);
+	struct tti_file_mark slots[TTI_MARK_SLOTS];
 	uint64_t best = 0;
 
-	*last_out = 0;
-	*is_ours = false;
+	*out = (struct tti_mark_found){ .sure = true };
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
-		struct tti_file_mark slot;
-		int rc = tti_pread_all(fd, &slot, sizeof(slot), i * TTI_SETTINGS_STRIDE);
+		int rc = tti_pread_all(fd, &slots[i], sizeof(slots[i]),
+				       i * TTI_SETTINGS_STRIDE);
 
 		if (rc < 0)
 			return rc == -ENODATA ? 0 : rc;
-		if (slot.magic != TTI_FILE_MARK_MAGIC ||
-		    slot.crc != tti_mark_slot_crc(slot) || slot.mark.from > slot.mark.end)
+	}
+	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
+		out->damaged[i] = is_damaged(&slots[i], &slots[1 - i]);
+		out->sure = out->sure && !out->damaged[i];
+		if (!is_whole(&slots[i]))
 			continue;
-		*is_ours = true;
-		*last_out = tti_max_u64(*last_out, slot.mark.sequence);
-		if (!is_of(&slot, &me) || slot.mark.sequence <= best)
+		out->is_ours = true;
+		out->last = tti_max_u64(out->last, slots[i].mark.sequence);
+		if (!is_of(&slots[i], &me) || slots[i].mark.sequence <= best)
 			continue;
-		best = slot.mark.sequence;
-		*out = slot;
+		best = slots[i].mark.sequence;
+		out->slot = slots[i];
 	}
 	return best != 0;
 }

@@ -176,6 +176,7 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 		return TT_OK;
 	if (rc < 0)
 		return rc;
+	after = file->live.end;
 	if (!quiet || *tt_file_repaired(file))
 		rc = say_behind(rec,
 				*tt_file_repaired(file)

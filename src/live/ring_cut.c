@@ -52,9 +52,11 @@ uint64_t tti_ring_cut_at(const struct tti_ring *ring, uint64_t name)
 /* A mark that waits for the next writer. */
 static bool load_waiting(const struct tti_ring *ring, struct tti_mark *mark)
 {
-	return tti_ring_mark_load(ring, mark) == 1 && mark->file != 0 &&
-	       tti_mark_age(mark) == TTI_MARK_OLD && tti_ring_writer_pid(ring) == 0 &&
-	       !tti_ring_is_npyts(ring);
+	bool sure;
+
+	return tti_ring_mark_load_sure(ring, mark, &sure) == 1 && sure &&
+	       mark->file != 0 && tti_mark_age(mark) == TTI_MARK_OLD &&
+	       tti_ring_writer_pid(ring) == 0 && !tti_ring_is_npyts(ring);
 }
 
 bool tti_ring_is_past_mark(const struct tti_ring *ring, uint64_t name)

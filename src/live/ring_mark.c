@@ -10,32 +10,44 @@
 
 #define SLOTS_BYTES ((TTI_MARK_SLOTS - 1) * TTI_SETTINGS_STRIDE + sizeof(struct tti_mark))
 
-int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out)
+int tti_ring_mark_load_sure(const struct tti_ring *ring, struct tti_mark *out,
+			    bool *sure_out)
 {
 	uint8_t slots[SLOTS_BYTES];
 	int rc;
 
+	*sure_out = false;
 	if (ring->set_fd < 0 || ring->set_rc < 0)
 		return 0;
 	rc = tti_pread_all(ring->set_fd, slots, sizeof(slots), TTI_MARKS_OFF);
-	return rc < 0 ? rc : tti_mark_pick(slots, out);
+	if (rc < 0)
+		return rc;
+	*sure_out = !tti_mark_is_damaged(slots, 0) && !tti_mark_is_damaged(slots, 1);
+	return tti_mark_pick(slots, out);
 }
 
-bool tti_ring_mark_is_torn(const struct tti_ring *ring, unsigned i)
+int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out)
 {
-	uint8_t slot[sizeof(struct tti_mark)];
-	uint64_t at = TTI_MARKS_OFF + (uint64_t)i * TTI_SETTINGS_STRIDE;
+	bool sure;
+
+	return tti_ring_mark_load_sure(ring, out, &sure);
+}
+
+bool tti_ring_mark_is_damaged(const struct tti_ring *ring, unsigned i)
+{
+	uint8_t slots[SLOTS_BYTES];
 
 	if (ring->set_fd < 0 || ring->set_rc < 0)
 		return false;
 	for (int tries = 0; tries < 100; tries++)
-		if (tti_pread_all(ring->set_fd, slot, sizeof(slot), at) < 0 ||
-		    !tti_mark_is_torn(slot))
+		if (tti_pread_all(ring->set_fd, slots, sizeof(slots), TTI_MARKS_OFF) <
+			    0 ||
+		    !tti_mark_is_damaged(slots, i))
 			return false;
 	return true;
 }
 
-int tti_ring_mark_empty(const struct tti_ring *ring, unsigned i, struct tt_error *err)
+static int empty(const struct tti_ring *ring, unsigned i, struct tt_error *err)
 {
 	static const uint8_t zero[sizeof(struct tti_mark)];
 	int rc = tti_pwrite_all(ring->set_fd, zero, sizeof(zero),
@@ -83,6 +95,39 @@ static int put(const struct tti_ring *ring, struct tti_mark *mark, struct tt_err
 	return rc < 0 ? tti_fail_sys(err, rc, ring->path,
 				     "store a mark in " TTI_SETTINGS_NAME)
 		      : TT_OK;
+}
+
+int tti_ring_mark_mend(const struct tti_ring *ring, unsigned i, struct tt_error *err)
+{
+	struct tti_mark other, none = { 0 };
+	int rc = tti_ring_mark_load(ring, &other);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path,
+				    "read the marks of " TTI_SETTINGS_NAME);
+	if (rc == 0)
+		return empty(ring, i, err);
+	none.sequence = other.sequence + 1;
+	memcpy(none.boot_id, other.boot_id, sizeof(none.boot_id));
+	if (tti_boot_is_zero(none.boot_id)) /* closed, and then somebody went on */
+		memset(none.boot_id, 0xff, sizeof(none.boot_id));
+	return put(ring, &none, err);
+}
+
+/* A first mark that says nothing, not even of a boot: no other ever stands alone, so where one
+ * does the other was lost, and may have been the later one. */
+static int put_first(const struct tti_ring *ring, struct tti_ring_marker *marker,
+		     struct tt_error *err)
+{
+	struct tti_mark first = { .sequence = 1 };
+	int rc;
+
+	if (marker->sequence != 0)
+		return TT_OK;
+	rc = put(ring, &first, err);
+	if (rc == TT_OK)
+		marker->sequence = 1;
+	return rc;
 }
 
 /* What makes a file findable is on disk before a mark speaks of it. */
@@ -158,6 +203,8 @@ static int mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 	}
 	if (rc == TT_OK)
 		rc = checksum(marker, live, next->end, &next->update_timestamp, err);
+	if (rc == TT_OK)
+		rc = put_first(ring, marker, err);
 	if (rc < 0)
 		return rc;
 	next->from = marker->rows.from;
@@ -213,7 +260,8 @@ int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t 
 			   struct tt_error *err)
 {
 	struct tti_mark next;
-	int rc = tti_ring_mark_load(ring, &next);
+	bool sure;
+	int rc = tti_ring_mark_load_sure(ring, &next, &sure);
 
 	if (rc < 0)
 		return tti_fail_sys(err, rc, ring->path,
@@ -222,7 +270,8 @@ int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t 
 		return TT_OK;
 	next.from = next.end;
 	next.rows_crc = 0;
-	next.sequence++;
+	if (sure) /* else in its own place: the other one stays lost */
+		next.sequence++;
 	return put(ring, &next, err);
 }
 

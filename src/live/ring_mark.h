@@ -57,10 +57,17 @@ int tti_ring_mark_changing_in(int dirfd, const char *path, uint64_t name, uint64
 /* The mark that counts, read by pread: 1 there is one, 0 none, or an error. */
 int tti_ring_mark_load(const struct tti_ring *ring, struct tti_mark *out);
 
-/* Slot i, read by pread, is neither valid nor empty, and no store is on its way. */
-bool tti_ring_mark_is_torn(const struct tti_ring *ring, unsigned i);
+/* The same.  *sure_out: it is the last that was stored.  Else a later one may have been lost,
+ * so what is behind it may have been synced too. */
+int tti_ring_mark_load_sure(const struct tti_ring *ring, struct tti_mark *out,
+			    bool *sure_out);
 
-/* It holds no mark from now on.  The caller holds the writer lock. */
-int tti_ring_mark_empty(const struct tti_ring *ring, unsigned i, struct tt_error *err);
+/* Slot i, read by pread, is damaged (tti_mark_is_damaged()), and no store is on its way. */
+bool tti_ring_mark_is_damaged(const struct tti_ring *ring, unsigned i);
+
+/* Slot i, which is damaged, is made to say that nothing is known, or is emptied when the other
+ * one says nothing either.  What the other one says stays, for who chooses to cut by it.  The
+ * caller holds the writer lock. */
+int tti_ring_mark_mend(const struct tti_ring *ring, unsigned i, struct tt_error *err);
 
 #endif

@@ -424,14 +424,14 @@ static int save_all(struct reboot *reboot, struct tt_error *err)
 static int without_mark(struct reboot *reboot, struct tt_error *err)
 {
 	struct tt_ring_writer *writer = reboot->writer;
-	bool any = reboot->mark.sequence != 0;
+	bool any = reboot->mark.file != 0 || !tti_boot_is_zero(reboot->mark.boot_id);
 	int rc = tti_ring_unproven(&writer->ring, &reboot->mark, err);
 
 	if (rc <= 0 || writer->cut_unproven)
 		return rc;
 	writer->doubtful = true;
 	tti_repair_add(&writer->repair, "unproven after a reboot: %s",
-		       any ? "the writer before did not sync"
+		       any ? "the writer before did not sync, or its mark was lost"
 			   : "no mark says what was synced");
 	return 0;
 }
@@ -439,12 +439,13 @@ static int without_mark(struct reboot *reboot, struct tt_error *err)
 int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct reboot reboot = { .writer = writer };
-	int rc = tti_ring_mark_load(&writer->ring, &reboot.mark);
+	bool sure;
+	int rc = tti_ring_mark_load_sure(&writer->ring, &reboot.mark, &sure);
 
 	if (rc < 0)
 		return tti_fail_sys(err, rc, writer->ring.path,
 				    "read the marks of " TTI_SETTINGS_NAME);
-	if (rc == 0 || reboot.mark.file == 0)
+	if (rc == 0 || reboot.mark.file == 0 || !sure)
 		rc = without_mark(&reboot, err);
 	else
 		rc = tti_mark_age(&reboot.mark) == TTI_MARK_OLD;

@@ -332,7 +332,7 @@ static void look_at_marks(struct tti_ring_recovery *rec, struct tti_ring *ring)
 	struct tti_live live = TTI_LIVE_EMPTY;
 
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
-		rec->torn[i] = tti_ring_mark_is_torn(ring, i);
+		rec->torn[i] = tti_ring_mark_is_damaged(ring, i);
 	if (!ring->set.addr || tti_ring_mark_load(ring, &rec->mark) != 1) {
 		rec->mark = (struct tti_mark){ 0 };
 		return;
@@ -353,9 +353,11 @@ static int mend_marks(struct tti_ring_recovery *rec, struct tt_error *err)
 	int rc = TT_OK;
 
 	for (unsigned i = 0; rc == TT_OK && i < TTI_MARK_SLOTS; i++) {
-		if (tti_ring_mark_is_torn(rec->ring, i))
-			rc = tti_ring_mark_empty(rec->ring, i, err);
-		TTI_FAILPOINT("recover.mark_emptied");
+		if (tti_ring_mark_is_damaged(rec->ring, i)) {
+			rec->torn[i] = true; /* behind damaged settings it was not seen */
+			rc = tti_ring_mark_mend(rec->ring, i, err);
+		}
+		TTI_FAILPOINT("recover.mark_mended");
 		snprintf(what, sizeof(what), "slot %u of the marks was damaged", i);
 		if (rc == TT_OK && rec->torn[i])
 			rc = tti_ring_recover_say(rec, TTI_SETTINGS_NAME,

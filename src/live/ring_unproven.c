@@ -11,19 +11,22 @@
 #include "base/fs.h"
 #include "live/ring_mark.h"
 
-/* The mark that a writer without syncs took the validity of: what it covers is on disk all the
- * same.  Rows below its end may have been changed since, so they are not summed. */
+/* The last mark that still says something, though it does not count any more: what it covers is
+ * on disk all the same.  Rows below its end may have been changed since, so they are not
+ * summed. */
 static bool find_older(const struct tti_ring *ring, struct tti_mark *out)
 {
 	bool found = false;
 
+	*out = (struct tti_mark){ 0 };
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++) {
 		uint8_t slots[TTI_SETTINGS_STRIDE + sizeof(struct tti_mark)] = { 0 };
 		struct tti_mark mark;
 
 		if (tti_pread_all(ring->set_fd, slots, sizeof(mark),
 				  TTI_MARKS_OFF + i * TTI_SETTINGS_STRIDE) < 0 ||
-		    tti_mark_pick(slots, &mark) != 1 || mark.file == 0)
+		    tti_mark_pick(slots, &mark) != 1 || mark.file == 0 ||
+		    mark.sequence <= out->sequence)
 			continue;
 		*out = mark;
 		found = true;
@@ -33,8 +36,9 @@ static bool find_older(const struct tti_ring *ring, struct tti_mark *out)
 	return found;
 }
 
-/* Without any mark only the last store tells: it was made before this boot. */
-static bool is_of_before(const struct tti_ring *ring, uint64_t newest)
+/* Without a mark that tells only the last store does: it was made after `since` and before this
+ * boot. */
+static bool is_of_before(const struct tti_ring *ring, uint64_t newest, uint64_t since)
 {
 	struct tti_live live = TTI_LIVE_EMPTY;
 	uint64_t stamp = 0;
@@ -43,7 +47,7 @@ static bool is_of_before(const struct tti_ring *ring, uint64_t newest)
 
 	if (clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
 	    tti_ring_open_file(ring, newest, false, &live, NULL) == TT_OK &&
-	    tti_live_load_stamp(&live, &stamp) == TT_OK && stamp != 0 &&
+	    tti_live_load_stamp(&live, &stamp) == TT_OK && stamp > since &&
 	    tti_stamp_is_ours(stamp))
 		is = (int64_t)stamp < tti_clock_realtime_ns() -
 					      (int64_t)up.tv_sec * 1000000000 -
@@ -88,18 +92,33 @@ static int find_first(struct tti_ring *ring, struct tti_mark *out, struct tt_err
 	return rc;
 }
 
+/* mark: the one that counts, all zero without one; a first one says no more than none. */
+static bool is_in_doubt(const struct tti_ring *ring, const struct tti_mark *mark,
+			bool sure)
+{
+	uint64_t newest = tti_ring_newest(ring);
+
+	if (mark->file == 0 && tti_boot_is_zero(mark->boot_id))
+		return is_of_before(ring, newest, 0);
+	if (tti_mark_age(mark) == TTI_MARK_OLD)
+		return mark->file == 0 || !sure;
+	/* closed, and somebody may have gone on whose marks were lost */
+	return tti_mark_age(mark) == TTI_MARK_CLOSED && !sure &&
+	       is_of_before(ring, newest,
+			    newest == mark->file ? mark->update_timestamp : 0);
+}
+
 int tti_ring_unproven(struct tti_ring *ring, struct tti_mark *out, struct tt_error *err)
 {
-	struct tti_mark mark;
-	int rc = tti_ring_mark_load(ring, &mark);
+	struct tti_mark mark = { 0 };
+	bool sure;
+	int rc = tti_ring_mark_load_sure(ring, &mark, &sure);
 
 	*out = (struct tti_mark){ 0 };
 	if (rc < 0)
 		return tti_fail_sys(err, rc, ring->path,
 				    "read the marks of " TTI_SETTINGS_NAME);
-	if (!ring->set.addr || tti_ring_is_npyts(ring) ||
-	    (rc == 0 && !is_of_before(ring, tti_ring_newest(ring))) ||
-	    (rc == 1 && (mark.file != 0 || tti_mark_age(&mark) != TTI_MARK_OLD)))
+	if (!ring->set.addr || tti_ring_is_npyts(ring) || !is_in_doubt(ring, &mark, sure))
 		return 0;
 	if (find_older(ring, out))
 		return 1;

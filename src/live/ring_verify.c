@@ -362,10 +362,10 @@ static void check_mark(struct check *check)
 	struct tti_mark mark, again;
 
 	for (unsigned i = 0; i < TTI_MARK_SLOTS; i++)
-		if (tti_ring_mark_is_torn(&check->ring, i))
+		if (tti_ring_mark_is_damaged(&check->ring, i))
 			say(check, TTI_SETTINGS_NAME,
 			    "slot %u of the marks, at byte 0x%x, is damaged: 'ticktail "
-			    "recover' empties it",
+			    "recover' mends it",
 			    i, TTI_MARKS_OFF + i * TTI_SETTINGS_STRIDE);
 	if (tti_ring_mark_load(&check->ring, &mark) != 1 || mark.file == 0 ||
 	    tti_ring_open_file(&check->ring, mark.file, false, &live, NULL) < 0)

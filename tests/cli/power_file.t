@@ -108,6 +108,7 @@ exits 3 "verify finds a mark past the end" "$ticktail" verify f.npy
 said "its mark says that 10 rows are on disk, its end is 4" "... with both values"
 exits 0 "recover gives the rows back that were synced" "$ticktail" recover f.npy
 said "f.npy.mark: mended: its mark says that 10 rows are on disk" "... and says why"
+said "f.npy: 10 rows, lost 0, cut 0 rows" "... they are shown again"
 exits 0 "... verify" "$ticktail" verify f.npy
 exits 0 "... a second one" "$ticktail" recover f.npy
 said "nothing to recover, 10 rows" "... finds nothing, and all are there"

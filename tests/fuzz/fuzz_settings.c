@@ -69,6 +69,7 @@ static void check_picked(const uint8_t *file, const struct tti_settings *picked,
 
 static void check_file(const uint8_t *file, uint64_t file_bytes)
 {
+	static const struct tti_mark empty;
 	struct tti_settings picked;
 	struct tti_mark mark;
 	struct tt_error err = { 0 };
@@ -84,6 +85,9 @@ static void check_file(const uint8_t *file, uint64_t file_bytes)
 		check_picked(file, &picked, which);
 	if (tti_mark_pick(file + TTI_MARKS_OFF, &mark) == 1)
 		MUST(mark.sequence > 0 && mark.from <= mark.end);
+	else /* each is empty, or not whole */
+		MUST(tti_mark_is_damaged(file + TTI_MARKS_OFF, 0) ==
+		     (memcmp(file + TTI_MARKS_OFF, &empty, sizeof(empty)) != 0));
 	MUST(tti_settings_entries(file_bytes) <= TTI_ENTRIES_MAX);
 }
 

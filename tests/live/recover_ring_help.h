@@ -10,6 +10,14 @@
 #define RING_ROWS (FILES * CAPACITY - 10)
 
 static struct tt_ring_info before;
+/* The settings file was hit: with the marks lost and a last store that seems to be of another
+ * boot, rows stay unproven until somebody chooses to cut or a writer goes on. */
+static bool may_doubt;
+
+static inline bool is_doubt(const char *what)
+{
+	return may_doubt && strncmp(what, "unproven after a reboot", 23) == 0;
+}
 
 /* Files 0 and 1 left the queue, 2 to 4 are sealed, 5 takes rows. */
 static inline void make_ring(void)
@@ -90,7 +98,8 @@ static inline void ring_goes_on(void)
 	struct tt_ring_reader *reader;
 	struct tt_view view;
 
-	ck_assert_str_eq(tt_ring_writer_repaired(writer), "");
+	if (!is_doubt(tt_ring_writer_repaired(writer)))
+		ck_assert_str_eq(tt_ring_writer_repaired(writer), "");
 	reader = open_reader("r");
 	OK(tt_ring_seek_last(reader, &err));
 	put_rows(writer, RING_ROWS + 1, 100);
@@ -195,7 +204,8 @@ static inline void recover_ring(const char *when)
 	ring_is_clean();
 	OK(tt_ring_recover("r", &opts, &report, &err));
 	print_report("again");
-	ck_assert_uint_eq(report.item_count, 0);
+	for (size_t i = 0; i < report.item_count; i++)
+		ck_assert(is_doubt(report.items[i].what));
 	tt_recover_report_free(&report);
 	ring_is_clean();
 	tt_dtype_unref(dtype);

@@ -98,7 +98,7 @@ START_TEST(marks_alternate)
 		OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, live.end },
 				 &err));
 		mark = loaded();
-		ck_assert_uint_eq(mark.sequence, i);
+		ck_assert_uint_eq(mark.sequence, i + 1);
 		ck_assert_uint_eq(mark.file, name);
 		ck_assert_uint_eq(mark.from, 0);
 		ck_assert_uint_eq(mark.end, 7 * i);
@@ -107,13 +107,13 @@ START_TEST(marks_alternate)
 	}
 	/* the newest one torn: the one before counts */
 	memset(junk, 0xee, sizeof(junk));
-	OK(tti_pwrite_all(ring.set_fd, junk, 32, TTI_MARKS_OFF + 5 % 2 * 0x200 + 8));
-	ck_assert_uint_eq(loaded().sequence, 4);
+	OK(tti_pwrite_all(ring.set_fd, junk, 32, TTI_MARKS_OFF + 6 % 2 * 0x200 + 8));
+	ck_assert_uint_eq(loaded().sequence, 5);
 	ck_assert_uint_eq(loaded().end, 28);
 	/* and is not what the next one goes over */
 	OK(tti_ring_marker_init(&marker, &ring, &err));
 	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, live.end }, &err));
-	ck_assert_uint_eq(loaded().sequence, 5);
+	ck_assert_uint_eq(loaded().sequence, 6);
 	ck_assert_uint_eq(loaded().rows_crc, crc_of(0, 35));
 	close_newest();
 }
@@ -130,16 +130,16 @@ START_TEST(changes_take_the_checksum_back)
 	fill(10);
 	OK(tti_ring_mark(&ring, &marker, &live, (struct tt_pos){ name, 8 }, &err));
 	OK(tti_ring_mark_changing(&ring, name, 8, &err)); /* not covered */
-	ck_assert_uint_eq(loaded().sequence, 1);
+	ck_assert_uint_eq(loaded().sequence, 2);
 	OK(tti_ring_mark_changing(&ring, name + 1, 2, &err)); /* another file */
-	ck_assert_uint_eq(loaded().sequence, 1);
+	ck_assert_uint_eq(loaded().sequence, 2);
 	OK(tti_ring_mark_changing(&ring, name, 7, &err));
 	mark = loaded();
-	ck_assert_uint_eq(mark.sequence, 2);
+	ck_assert_uint_eq(mark.sequence, 3);
 	ck_assert_uint_eq(mark.from, 8);
 	ck_assert_uint_eq(mark.end, 8);
 	OK(tti_ring_mark_changing(&ring, name, 7, &err)); /* nothing is left to take */
-	ck_assert_uint_eq(loaded().sequence, 2);
+	ck_assert_uint_eq(loaded().sequence, 3);
 	close_newest();
 }
 END_TEST

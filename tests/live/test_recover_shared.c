@@ -99,6 +99,8 @@ static const uint64_t once_failed[] = {
 	UINT64_C(2146342493130489967),
 	UINT64_C(13184764482403752503),
 	UINT64_C(4257691000258107711),
+	/* without marks, and with a last store of long ago: unproven, a second time too */
+	UINT64_C(16841272020421451987),
 };
 #define ONCE_FAILED ((int)(sizeof(once_failed) / sizeof(once_failed[0])))
 
@@ -140,6 +142,7 @@ START_TEST(damage_at_random_places)
 		}
 		damage_at_random(path);
 	}
+	may_doubt = entries_hit;
 	recover_ring("random");
 	read_ring(seen);
 	for (size_t i = 0; i < RING_ROWS; i++) {

@@ -196,7 +196,17 @@ static int64_t read_all(uint8_t seen[POWER_ROWS])
 	return last + 1;
 }
 
-static uint64_t recover(void)
+/* Marks that were lost leave a doubt, until somebody chooses to cut or a writer goes on. */
+static bool is_doubt(const char *what)
+{
+	static const char words[] = "unproven after a reboot";
+
+	return strstr(rec->damage, "r/.ticktail:") &&
+	       strncmp(what, words, sizeof(words) - 1) == 0;
+}
+
+/* What was found; doubt: without a doubt that stays. */
+static uint64_t recover(bool doubt)
 {
 	struct tt_recover_opts opts = TT_RECOVER_OPTS_INIT;
 	struct tt_recover_report report = { 0 };
@@ -208,11 +218,14 @@ static uint64_t recover(void)
 	opts.dtype = dtype; /* the header of the only file may be gone */
 	rc = tt_ring_recover("r", &opts, &report, &power_err);
 	items = report.item_count;
-	for (size_t i = 0; i < items && (getenv("TT_POWER_VERBOSE") || report.left); i++)
+	for (size_t i = 0;
+	     i < report.item_count && (getenv("TT_POWER_VERBOSE") || report.left); i++)
 		fprintf(stderr, "# %s: %d %s\n", report.items[i].path,
 			(int)report.items[i].did, report.items[i].what);
 	need_row(-1, rc == 0, "recover fails");
 	need_row(-1, report.left == 0, "something is left");
+	for (size_t i = 0; doubt && i < report.item_count; i++)
+		items -= is_doubt(report.items[i].what);
 	tt_recover_report_free(&report);
 	tt_dtype_unref(dtype);
 	return items;
@@ -233,7 +246,9 @@ static void goes_on(void)
 
 	power_step = "go on";
 	GOOD(tt_ring_writer_open(&writer, "r", NULL, &power_err));
-	need_row(-1, tt_ring_writer_repaired(writer)[0] == '\0',
+	need_row(-1,
+		 tt_ring_writer_repaired(writer)[0] == '\0' ||
+			 is_doubt(tt_ring_writer_repaired(writer)),
 		 tt_ring_writer_repaired(writer));
 	for (; number < POWER_ROWS; number++) {
 		power_fill(&row, number, rec->gen);
@@ -271,7 +286,7 @@ static void check(void)
 	if (!rec->damaged)
 		return;
 	power_step = "recover";
-	recover();
+	recover(false);
 	model_lock();
 	model_on_place(NULL, NULL); /* what follows is not what is tested */
 	model_unlock();
@@ -285,7 +300,7 @@ static void check(void)
 	GOOD(tt_ring_verify("r", say_damage, NULL, &found, &power_err));
 	need_row(-1, found == 0, "damage is left");
 	power_step = "recover again";
-	need_row(-1, recover() == 0, "a second run finds something");
+	need_row(-1, recover(true) == 0, "a second run finds something");
 	goes_on();
 }
 
