@@ -63,7 +63,7 @@ run_feed() {
 		wait $! 2>/dev/null
 		: >feed.pid
 		fed=$("$ticktail" read r --tail 1 2>/dev/null | tail -n +2)
-		fed=$((fed + 1))
+		fed=$((${fed:--1} + 1)) # none, when it was killed before its first row
 	done
 	: >done
 }
