@@ -382,7 +382,7 @@ static bool is_believed(off_t bit, bool killed)
 	if (bit >= HEADER_BITS && bit < HEADER_BITS + 64)
 		return true;
 	return killed && bit >= HEADER_BITS + 64 && bit < HEADER_BITS + 128 &&
-	       (ROWS >> (bit - HEADER_BITS - 64) & 1) == 0;
+	       ((uint64_t)ROWS >> (bit - HEADER_BITS - 64) & 1) == 0;
 }
 
 static void check_file(off_t bit, bool killed)
