@@ -379,10 +379,14 @@ static bool is_file_row(const struct tt_view *view, uint64_t i)
 /* Of a file alone nothing tells a start or, past a mark, an end from one that somebody stored. */
 static bool is_believed(off_t bit, bool killed)
 {
+	uint64_t end;
+
 	if (bit >= HEADER_BITS && bit < HEADER_BITS + 64)
 		return true;
-	return killed && bit >= HEADER_BITS + 64 && bit < HEADER_BITS + 128 &&
-	       ((uint64_t)ROWS >> (bit - HEADER_BITS - 64) & 1) == 0;
+	if (!killed || bit < HEADER_BITS + 64 || bit >= HEADER_BITS + 128)
+		return false;
+	end = ROWS ^ UINT64_C(1) << (bit - HEADER_BITS - 64);
+	return end > ROWS && end <= CAPACITY;
 }
 
 static void check_file(off_t bit, bool killed)
