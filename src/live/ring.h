@@ -114,6 +114,11 @@ struct tti_ring_item *tti_items_find(const struct tti_items *items, uint64_t nam
 bool tti_ring_has_files(struct tti_ring *ring);
 /* All regular files with a ring's names, judged by one snapshot of the manifest. */
 int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error *err);
+/* The same for a maintainer that has its lock and goes by entries.  The settings file may have
+ * grown since it was mapped; here each file of the list that a writer of ours made has an entry
+ * that can be found.  Pointers to entries from before are not valid any more. */
+int tti_ring_list_entered(struct tti_ring *ring, struct tti_items *out,
+			  struct tt_error *err);
 /* The same without those shadowed or not published. */
 int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_error *err);
 

@@ -322,6 +322,17 @@ int tti_ring_list(struct tti_ring *ring, struct tti_items *out, struct tt_error 
 	return TT_OK;
 }
 
+int tti_ring_list_entered(struct tti_ring *ring, struct tti_items *out,
+			  struct tt_error *err)
+{
+	int rc;
+
+	tti_ring_refresh(ring); /* joined files are told by entries */
+	rc = tti_ring_list(ring, out, err);
+	tti_ring_refresh(ring);
+	return rc;
+}
+
 int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_error *err)
 {
 	int rc = tti_ring_list(ring, out, err);

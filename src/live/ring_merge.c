@@ -392,7 +392,7 @@ static int open_merge(struct merge *merge, const char *dir, struct tt_error *err
 	if (rc == TT_OK && !merge->ring.lock.addr)
 		rc = tti_ring_fail_no_manifest(&merge->ring, err);
 	if (rc == TT_OK)
-		rc = tti_ring_list(&merge->ring, &merge->items, err);
+		rc = tti_ring_list_entered(&merge->ring, &merge->items, err);
 	return rc == TT_OK ? need_settings(merge, err) : rc;
 }
 

@@ -238,14 +238,13 @@ static int next_on_disk(struct tt_ring_reader *reader, struct target *out,
 static int go_to(struct tt_ring_reader *reader, const struct target *target,
 		 struct tt_error *err)
 {
-	const struct tti_ring_item item = {
-		.name = target->name,
-		.sealed = !target->newest || target->name < tti_reader_newest(reader)
-	};
+	struct tti_ring_item item = { .name = target->name };
 	struct tti_ring_open *file;
 	struct tt_error why;
 	int rc = tti_reader_open_file(reader, target->name, target->merged, &file, &why);
 
+	/* asked behind the open: meanwhile it may have been sealed, and removed */
+	item.sealed = !target->newest || target->name < tti_reader_newest(reader);
 	if (rc < 0 && tti_ring_is_unsure(&reader->ring, &item, rc))
 		return 0; /* npyt names a file before it makes it */
 	if (rc == -ENOENT && item.sealed)

@@ -327,7 +327,7 @@ static int open_prune(struct prune *prune, const char *dir, struct tt_error *err
 			      "first, which makes it again",
 			      dir, TTI_SETTINGS_NAME, tt_strerror(ring->set_rc));
 	if (rc == TT_OK)
-		rc = tti_ring_list(ring, &prune->items, err);
+		rc = tti_ring_list_entered(ring, &prune->items, err);
 	return rc;
 }
 

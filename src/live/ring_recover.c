@@ -375,7 +375,7 @@ static int mend_marks(struct tti_ring_recovery *rec, struct tt_error *err)
 static int list(struct tti_ring_recovery *rec, struct tt_error *err)
 {
 	tti_items_free(&rec->items);
-	return tti_ring_list(rec->ring, &rec->items, err);
+	return tti_ring_list_entered(rec->ring, &rec->items, err);
 }
 
 static int one_pass(struct tti_ring_recovery *rec, struct tt_error *err)

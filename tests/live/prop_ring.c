@@ -119,6 +119,13 @@ static void make_ring(const struct run *run)
 	tt_dtype_unref(dtype);
 }
 
+static void tell_damage(void *ctx, const struct tt_damage *damage)
+{
+	(void)ctx;
+	printf("# damage: %s: %s\n", damage->path, damage->what);
+	fflush(stdout);
+}
+
 static void run_once(enum mode mode, bool threads, uint64_t rolls, uint64_t seed)
 {
 	static const char *const words[] = { "merging", "removing", "limited" };
@@ -148,7 +155,7 @@ static void run_once(enum mode mode, bool threads, uint64_t rolls, uint64_t seed
 	       atomic_load(&run->merged), atomic_load(&run->removed),
 	       atomic_load(&run->kills));
 	ck_assert_msg(rc == 0, "failed with TT_SEED=%" PRIu64, seed);
-	OK(tt_ring_verify(dir, NULL, NULL, &damage, &err));
+	OK(tt_ring_verify(dir, tell_damage, NULL, &damage, &err));
 	ck_assert_uint_eq(damage, 0);
 	munmap(run, sizeof(*run));
 }

@@ -323,6 +323,26 @@ START_TEST(without_a_manifest_nothing_is_deleted)
 }
 END_TEST
 
+/* Maintainers map the settings file before they have their lock: entries that a feed made
+ * meanwhile lie behind what is mapped, and a second one must not be made for the same file. */
+START_TEST(a_list_has_the_entries_of_all_its_files)
+{
+	tti_auto_items items = { 0 };
+	struct tti_ring ring;
+
+	create_ring("r", 1, 2);
+	fill_ring("r", 0, TTI_ENTRIES_FIRST / 2);
+	OK(tti_ring_open(&ring, "r", true, &err));
+	fill_ring("r", TTI_ENTRIES_FIRST / 2, TTI_ENTRIES_FIRST);
+	OK(tti_ring_list_entered(&ring, &items, &err));
+	ck_assert_uint_gt(items.count, TTI_ENTRIES_FIRST);
+	for (size_t i = 0; i < items.count; i++)
+		ck_assert_uint_ne(tti_ring_find_entry(&ring, items.at[i].name),
+				  TTI_NO_ENTRY);
+	tti_ring_close(&ring);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -337,6 +357,7 @@ int main(void)
 		maintainers_do_not_meet_but_the_feed_goes_on,
 		nothing_is_made,
 		without_a_manifest_nothing_is_deleted,
+		a_list_has_the_entries_of_all_its_files,
 	};
 
 	return ring_suite("prune", tests, sizeof(tests) / sizeof(tests[0]));
