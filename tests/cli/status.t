@@ -80,7 +80,9 @@ exits 0 "a name that cannot be shown is said" "$ticktail" tail r -n 1 "--registe
 grep -q 'not seen by status' .out && ok "and it reads on" || not_ok "and it reads on" "$(cat .out)"
 exits 0 "without a name" "$ticktail" tail r -n 1 --register
 
-# the feed is killed: loud in each form
+# the feed is killed: loud in each form; not while it has the next file named
+only_named() { [ "$(ls r/*.npy | wc -l)" = 7 ]; }
+wait_for 20 only_named || not_ok "the name of the next file is taken back"
 kill -9 $feeder
 wait $feeder 2>/dev/null
 feeder=
