@@ -25,28 +25,32 @@ void tti_close_fd(int *fd)
 	errno = saved;
 }
 
-static const char *kind_words(mode_t mode)
+const char *tti_odd_kind(mode_t mode)
 {
+	if (S_ISREG(mode))
+		return NULL;
+	if (S_ISLNK(mode))
+		return "a symbolic link";
 	if (S_ISDIR(mode))
 		return "a directory";
 	if (S_ISFIFO(mode))
 		return "a FIFO";
 	if (S_ISSOCK(mode))
 		return "a socket";
-	if (S_ISCHR(mode) || S_ISBLK(mode))
-		return "a device";
-	return "not a regular file";
+	return "a device";
 }
 
 int tti_need_regular(int fd, const char *path, struct tt_error *err)
 {
+	const char *kind;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return tti_fail_sys(err, -errno, path, "fstat");
-	if (!S_ISREG(st.st_mode))
+	kind = tti_odd_kind(st.st_mode);
+	if (kind)
 		return tti_fail(err, TT_E_FORMAT, "%s: is %s, not a regular file", path,
-				kind_words(st.st_mode));
+				kind);
 	return TT_OK;
 }
 

@@ -29,6 +29,9 @@ static inline int tti_steal_fd(int *fd)
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err);
 
+/* What a file of that mode is, in words; NULL for a regular one. */
+const char *tti_odd_kind(mode_t mode);
+
 /* TT_OK, or TT_E_FORMAT with what fd is instead of a regular file. */
 int tti_need_regular(int fd, const char *path, struct tt_error *err);
 

@@ -8,21 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/failpoint.h"
-
-static const char *kind_words(mode_t mode)
-{
-	if (S_ISREG(mode))
-		return NULL;
-	if (S_ISLNK(mode))
-		return "a symbolic link";
-	if (S_ISDIR(mode))
-		return "a directory";
-	if (S_ISFIFO(mode))
-		return "a FIFO";
-	if (S_ISSOCK(mode))
-		return "a socket";
-	return "a device";
-}
+#include "base/fs.h"
 
 const char *tti_ring_odd_kind(const struct tti_ring *ring, const char *name)
 {
@@ -30,7 +16,7 @@ const char *tti_ring_odd_kind(const struct tti_ring *ring, const char *name)
 
 	return fstatat(ring->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0
 		       ? NULL
-		       : kind_words(st.st_mode);
+		       : tti_odd_kind(st.st_mode);
 }
 
 int tti_ring_refuse_odd(const struct tti_ring *ring, const char *name,
