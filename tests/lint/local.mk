@@ -7,6 +7,7 @@ LINT_TESTS = \
 	tests/lint/headers.t \
 	tests/lint/man.t \
 	tests/lint/options.t \
+	tests/lint/pairs.t \
 	tests/lint/paths.t \
 	tests/lint/structs.t \
 	tests/lint/words.t
