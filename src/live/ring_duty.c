@@ -249,6 +249,7 @@ static void work(struct tti_duty *duty)
 	keep(writer, tti_upkeep_finish(writer, &err), &err);
 	if (tti_limit_is_due(writer, look.now_ns))
 		tti_upkeep_limit(writer);
+	TTI_FAILPOINT("ring.work.finished"); /* a roll may come here */
 	file = tti_writer_file_seen(writer);
 	end = tti_wfile_end(file);
 	if (look.now_ns >= LOAD(writer->retry_ns) && wants_next(writer, &file->live, end))

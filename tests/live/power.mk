@@ -10,8 +10,8 @@ POWER_WRAPS = -Wl,--wrap=open,--wrap=openat,--wrap=fopen,--wrap=fsync,--wrap=fda
 	-Wl,--wrap=pwrite,--wrap=write,--wrap=sync_file_range,--wrap=msync \
 	-Wl,--wrap=tti_failpoint
 
-check_PROGRAMS += tests/live/power/power tests/live/power/order
-TESTS += tests/live/power/power tests/live/power/order
+check_PROGRAMS += tests/live/power/marks tests/live/power/order tests/live/power/power
+TESTS += tests/live/power/marks tests/live/power/order tests/live/power/power
 tests_live_power_power_SOURCES = \
 	tests/live/power/power.c tests/live/power/power.h \
 	tests/live/power/ring_power.c \
@@ -27,3 +27,9 @@ tests_live_power_order_SOURCES = tests/live/power/order.c $(POWER_MODEL)
 tests_live_power_order_CPPFLAGS = $(CRASH_CPPFLAGS)
 tests_live_power_order_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
 tests_live_power_order_LDADD = $(CRASH_LIBS)
+
+# what each mark says against what is on disk then
+tests_live_power_marks_SOURCES = tests/live/power/marks.c $(POWER_MODEL)
+tests_live_power_marks_CPPFLAGS = $(CRASH_CPPFLAGS)
+tests_live_power_marks_LDFLAGS = $(AM_LDFLAGS) $(POWER_WRAPS)
+tests_live_power_marks_LDADD = $(CRASH_LIBS)

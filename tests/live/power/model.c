@@ -62,6 +62,8 @@ static uint64_t
 	writeback_in; /* a page or an operation goes to disk at one place of so many; 0 never */
 static model_place_fn *place_fn;
 static void *place_ctx;
+static model_passage_fn *passage_fn;
+static void *passage_ctx;
 static const char *boot_path;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread int inside;
@@ -413,6 +415,23 @@ void model_on_place(model_place_fn *fn, void *ctx)
 	place_ctx = ctx;
 }
 
+void model_on_passage(model_passage_fn *fn, void *ctx)
+{
+	passage_ctx = ctx;
+	passage_fn = fn;
+}
+
+void model_passed(const char *failpoint)
+{
+	if (passage_fn)
+		passage_fn(passage_ctx, failpoint);
+}
+
+void model_keep_back(void)
+{
+	writeback_in = 0;
+}
+
 void model_boot(const char *path_of_boot_id)
 {
 	boot_path = path_of_boot_id;
@@ -684,17 +703,29 @@ const char *model_made_as(uint64_t ino)
 	return NULL;
 }
 
+static void make_image(const char *dest, const struct odds *odds)
+{
+	for (int i = 0; i < op_count; i++)
+		ops[i].in_image = ops[i].on_disk || chance(odds->name);
+	for (int i = 0; i < inode_count; i++) {
+		inodes[i].made = 0;
+		inodes[i].made_as[0] = '\0';
+	}
+	make_dir(0, dest, odds); /* the first one that was scanned */
+}
+
 void model_image(const char *dest)
 {
 	static const unsigned chances[] = { 0, 10, 50, 90, 100 };
 	struct odds odds = { chances[model_random(5)], chances[model_random(5)],
 			     model_random(4) == 0 ? SECTOR : PAGE };
 
-	for (int i = 0; i < op_count; i++)
-		ops[i].in_image = ops[i].on_disk || chance(odds.name);
-	for (int i = 0; i < inode_count; i++) {
-		inodes[i].made = 0;
-		inodes[i].made_as[0] = '\0';
-	}
-	make_dir(0, dest, &odds); /* the first one that was scanned */
+	make_image(dest, &odds);
+}
+
+void model_image_least(const char *dest)
+{
+	static const struct odds least = { .unit = PAGE };
+
+	make_image(dest, &least);
 }

@@ -34,8 +34,17 @@ void model_unlock(void);
 /* A place: before and after each call, at each failpoint, and where a test wants one. */
 void model_place(const char *name);
 
+/* Called after each failpoint, with nobody kept waiting: it may wait for another thread. */
+typedef void model_passage_fn(void *ctx, const char *failpoint);
+void model_on_passage(model_passage_fn *fn, void *ctx);
+void model_passed(const char *failpoint); /* for wraps.c */
+
 /* Make dest, a directory that is not there yet, what might be left if the power failed now. */
 void model_image(const char *dest);
+/* The least that might be left: what was synced, and nothing else once model_keep_back() said
+ * that the kernel writes nothing back by itself. */
+void model_image_least(const char *dest);
+void model_keep_back(void);
 /* Where the last image has the file of that number, "" or NULL where it has not. */
 const char *model_made_as(uint64_t ino);
 

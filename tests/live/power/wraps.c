@@ -225,6 +225,7 @@ void __wrap_tti_failpoint(const char *name)
 	if (model_enter(name)) {
 		model_note(name, -1, NULL, NULL);
 		model_leave(name);
+		model_passed(name);
 	}
 	__real_tti_failpoint(name);
 }
