@@ -71,7 +71,8 @@ static int print_help(const struct cli_ctx *ctx)
 		       ctx->cmd->args, ctx->cmd->brief);
 	if (ctx->cmd->more)
 		cli_out_printf(&out, "\n%s\n", ctx->cmd->more);
-	cli_out_printf(&out, "\noptions:\n");
+	if (ctx->cmd->options[0].name)
+		cli_out_printf(&out, "\noptions:\n");
 	for (const struct cli_option *o = ctx->cmd->options; o->name; o++)
 		cli_help_option(&out, o);
 	cli_out_printf(&out,

@@ -18,6 +18,7 @@ for c in adopt append archive backup clear create gen info merge read resize sea
 		not_ok "$c --help begins with its usage" "$(head -n 1 .out)"
 	"$ticktail" $c --help >help 2>words
 	is "$c --help goes to stdout" "$(cat words)" ""
+	grep -A 1 '^options:$' help | grep -qx '' && not_ok "$c --help has options below their title"
 	"$ticktail" $c --long-options >long || not_ok "$c --long-options"
 	grep -qx help long && ok "$c --long-options" || not_ok "$c --long-options"
 	exits 2 "$c --frobnicate is wrong usage" "$ticktail" $c --frobnicate
