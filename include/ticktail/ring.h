@@ -255,8 +255,8 @@ struct tt_ring_seal_opts {
 /* The same with options; opts NULL: those of the macro. */
 TT_API int tt_ring_seal_with(const char *dir, const struct tt_ring_seal_opts *opts,
 			     bool *sealed_out, struct tt_error *err);
-/* Join files that left the queue, batch of them into one (0: all, in files of at most a
- * sensible size).  *merged_out counts the files joined.  allow (may be NULL) says for each
+/* Join files that left the queue, batch of them into one (0: all, until a file
+ * has 256 MiB of rows).  *merged_out counts the files joined.  allow (may be NULL) says for each
  * file whether it may be touched. */
 typedef bool tt_ring_allow_fn(void *ctx, const struct tt_ring_file *file);
 TT_API int tt_ring_merge(const char *dir, uint64_t batch, tt_ring_allow_fn *allow,
