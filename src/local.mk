@@ -34,13 +34,20 @@ libticktail_archive_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0
 EXTRA_libticktail_archive_la_DEPENDENCIES = src/libticktail-archive.map
 EXTRA_DIST += src/libticktail.map src/libticktail-archive.map
 
-# The same rooms with failpoints compiled in, for the crash tests only.
-check_LTLIBRARIES += libttfail.la
-libttfail_la_CPPFLAGS = $(libttarchive_la_CPPFLAGS) -DTTI_FAILPOINTS
-libttfail_la_CFLAGS = $(AM_CFLAGS)
-libttfail_la_SOURCES = $(libttbase_la_SOURCES) $(libttlive_la_SOURCES) $(libttstaged_la_SOURCES) \
-	$(libttarchive_la_SOURCES)
-libttfail_la_LIBADD = $(TT_ARCHIVE_LIBS)
+# What has failpoints, compiled once more with them, for the crash tests only.  These link the
+# objects themselves, ahead of the rooms' libraries: of an archive the linker might take the
+# room's own object of the same functions.
+EXTRA_LIBRARIES += libttfail_live.a
+libttfail_live_a_CPPFLAGS = $(AM_CPPFLAGS) -DTTI_FAILPOINTS
+libttfail_live_a_SOURCES = src/base/failpoint.c
+if TT_ARCHIVE
+EXTRA_LIBRARIES += libttfail_archive.a
+endif
+libttfail_archive_a_CPPFLAGS = $(libttarchive_la_CPPFLAGS) -DTTI_FAILPOINTS
+libttfail_archive_a_SOURCES =
+FAIL_LIVE_LIBS = $(libttfail_live_a_OBJECTS) libttlive.la libttbase.la
+FAIL_ARCHIVE_LIBS = $(libttfail_archive_a_OBJECTS) $(libttfail_live_a_OBJECTS) \
+	libttarchive.la libttlive.la libttbase.la $(TT_ARCHIVE_LIBS)
 
 include src/base/local.mk
 include src/format/local.mk

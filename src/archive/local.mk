@@ -60,3 +60,10 @@ libttarchive_la_SOURCES += \
 	src/archive/verify_dataset.c src/archive/verify_dataset.h \
 	src/archive/verify_slots.c \
 	src/archive/versions.c
+
+# those with failpoints; tests/live/crash_names.t looks that none is left out
+libttfail_archive_a_SOURCES += \
+	src/archive/archiver.c \
+	src/archive/commit.c \
+	src/archive/journal.c \
+	src/archive/step.c

@@ -84,3 +84,43 @@ libttlive_la_SOURCES += \
 	src/live/ring_wfile.c src/live/ring_wfile.h \
 	src/live/ring_words.h \
 	src/live/ring_writer.c src/live/ring_writer.h
+
+# those with failpoints; tests/live/crash_names.t looks that none is left out
+libttfail_live_a_SOURCES += \
+	src/live/cut_rows.c \
+	src/live/file_adopt.c \
+	src/live/file_copy.c \
+	src/live/file_create.c \
+	src/live/file_mark.c \
+	src/live/file_mark_cut.c \
+	src/live/file_ops.c \
+	src/live/file_write.c \
+	src/live/live_make.c \
+	src/live/live_open.c \
+	src/live/live_write.c \
+	src/live/recover.c \
+	src/live/ring_append.c \
+	src/live/ring_backup.c \
+	src/live/ring_create.c \
+	src/live/ring_duty.c \
+	src/live/ring_entry.c \
+	src/live/ring_manifest.c \
+	src/live/ring_mark.c \
+	src/live/ring_mend_tail.c \
+	src/live/ring_merge.c \
+	src/live/ring_name.c \
+	src/live/ring_odd.c \
+	src/live/ring_open.c \
+	src/live/ring_prune.c \
+	src/live/ring_reboot.c \
+	src/live/ring_reboot_next.c \
+	src/live/ring_recover.c \
+	src/live/ring_recover_entries.c \
+	src/live/ring_roll.c \
+	src/live/ring_seal.c \
+	src/live/ring_settings.c \
+	src/live/ring_settle.c \
+	src/live/ring_site.c \
+	src/live/ring_upkeep.c \
+	src/live/ring_wfile.c \
+	src/live/ring_writer.c

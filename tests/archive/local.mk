@@ -31,7 +31,7 @@ tests_archive_test_overlay_LDADD = $(TEST_LIBS)
 tests_archive_test_crash_SOURCES = tests/archive/test_crash.c \
 	tests/archive/commit_model.c tests/archive/commit_model.h
 tests_archive_test_crash_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_archive_test_crash_LDADD = libttfail.la $(TT_ARCHIVE_LIBS) $(CHECK_LIBS)
+tests_archive_test_crash_LDADD = $(FAIL_ARCHIVE_LIBS) $(CHECK_LIBS)
 
 # committing
 check_PROGRAMS += tests/archive/test_rules
@@ -57,7 +57,7 @@ tests_archive_commit_tool_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_archive_commit_tool_LDADD = $(TEST_LIBS)
 tests_archive_commit_fail_SOURCES = tests/archive/commit_tool.c
 tests_archive_commit_fail_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_archive_commit_fail_LDADD = libttfail.la $(TT_ARCHIVE_LIBS)
+tests_archive_commit_fail_LDADD = $(FAIL_ARCHIVE_LIBS)
 TESTS += tests/archive/commit_crash.t tests/archive/commit_vh5.t tests/archive/hostile_h5py.t
 EXTRA_DIST += tests/archive/commit_crash.t tests/archive/commit_vh5.t tests/archive/hostile_h5py.t
 

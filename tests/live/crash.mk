@@ -1,7 +1,7 @@
 # Each failpoint in turn; linked with the rooms that have them compiled in.  A script walks a
 # program through the names that it lists; crash_file does so itself.
 CRASH_CPPFLAGS = $(AM_CPPFLAGS) -DTTI_FAILPOINTS
-CRASH_LIBS = tests/lib/libhelp.la libttfail.la $(CHECK_LIBS)
+CRASH_LIBS = tests/lib/libhelp.la $(FAIL_LIVE_LIBS) $(CHECK_LIBS)
 CRASH_WALKED = \
 	tests/live/crash_file_mark \
 	tests/live/crash_helper \
