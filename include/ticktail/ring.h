@@ -11,7 +11,8 @@
  *
  * Threads:    a handle belongs to one thread at a time.
  * Processes:  one writer by a kernel lock; readers need read permission only.
- * Fork:       a child may only _exit() or exec; handles stay the parent's.
+ * Fork:       a child may only _exit() or exec; handles stay the parent's.  One that closes
+ *             them all the same, as destructors do, changes nothing of the ring.
  * Durability: visible is not durable; rolls sync the finished file, see tt_ring_opts.sync_ms.
  * Format and protocol: docs/FORMAT.md, docs/CONCURRENCY.md. */
 #ifndef TICKTAIL_RING_H

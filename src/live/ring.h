@@ -189,6 +189,8 @@ struct tti_ring_lock {
 int tti_ring_lock(struct tti_ring_lock *lock, const struct tti_ring *ring, int64_t byte,
 		  struct tt_error *err);
 void tti_ring_unlock(struct tti_ring_lock *lock);
+/* This process is a child that a fork made of the one that has it. */
+bool tti_ring_lock_is_inherited(const struct tti_ring_lock *lock);
 /* A writer of ours lives: its pid, -1 not known, 0 none. */
 int64_t tti_ring_writer_pid(const struct tti_ring *ring);
 

@@ -89,8 +89,11 @@ int tti_ring_lock(struct tti_ring_lock *lock, const struct tti_ring *ring, int64
 
 void tti_ring_unlock(struct tti_ring_lock *lock)
 {
-	if (lock->fd < 0)
-		return;
-	tti_fork_guard_remove(&lock->guard);
+	tti_fork_guard_remove(&lock->guard); /* also of one that a fork closed */
 	tti_close_fd(&lock->fd);
+}
+
+bool tti_ring_lock_is_inherited(const struct tti_ring_lock *lock)
+{
+	return lock->guard.fd && lock->fd < 0;
 }

@@ -172,7 +172,8 @@ static int open_slot(struct tti_registered *registered, const struct tti_ring *r
 
 static void drop(struct tti_registered *registered)
 {
-	if (registered->slot)
+	if (registered->slot &&
+	    registered->fd >= 0) /* else it is the parent's of a fork */
 		atomic_store_explicit(&registered->slot->pid, 0, memory_order_release);
 	tti_map_close(&registered->map);
 	tti_fork_guard_remove(&registered->guard);

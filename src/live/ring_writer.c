@@ -201,29 +201,57 @@ static void close_marks(struct tt_ring_writer *writer)
 	tti_upkeep_unlock(writer);
 }
 
+/* What is on its way to disk, or was made ahead. */
+static int finish(struct tt_ring_writer *writer)
+{
+	int rc = settle(writer, NULL);
+
+	if (rc == TT_OK)
+		close_marks(writer);
+	return rc;
+}
+
+/* In a child that a fork made: the ring, and all that was made ahead for it, is the parent's
+ * to go on with. */
+static void forget(struct tt_ring_writer *writer)
+{
+	struct tti_wfile *older = atomic_load(&writer->finished);
+
+	tti_wfile_free(tti_next_take(writer));
+	while (older) {
+		struct tti_wfile *file = older;
+
+		older = file->older;
+		tti_wfile_free(file);
+	}
+}
+
 int tt_ring_writer_close(struct tt_ring_writer *writer)
 {
+	bool is_ours;
 	int rc = TT_OK;
 
 	if (!writer)
 		return TT_OK;
+	is_ours = !tti_ring_lock_is_inherited(&writer->lock);
 	tti_crew_leave(&writer->duty);
-	if (tti_writer_file(writer) && writer->duty.ops)
-		rc = settle(writer, NULL);
-	if (rc == TT_OK && tti_writer_file(writer) && writer->duty.ops)
-		close_marks(writer);
-	if (writer->set_guard.fd) {
+	if (!is_ours)
+		forget(writer);
+	else if (tti_writer_file(writer) && writer->duty.ops)
+		rc = finish(writer);
+	if (is_ours && writer->set_guard.fd) {
 		tti_pid_store(tti_ring_words(&writer->ring), 0);
 		tti_writer_wake(writer, true); /* sleepers look who writes now */
-		tti_fork_guard_remove(&writer->set_guard);
 	}
+	tti_fork_guard_remove(&writer->set_guard);
 	tti_wfile_free(tti_writer_file(writer));
 	tt_dtype_unref(writer->dtype);
 	tti_map_close(&writer->upkeep.lock);
 	tti_map_close(&writer->upkeep.set);
 	tti_ring_close(&writer->ring);
 	tti_ring_unlock(&writer->lock);
-	tti_duty_fini(&writer->duty);
+	if (is_ours)
+		tti_duty_fini(&writer->duty);
 	free(writer);
 	return rc;
 }

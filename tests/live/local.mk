@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/test_recover_shared \
 	tests/live/test_register \
 	tests/live/test_ring \
+	tests/live/test_ring_ahead \
 	tests/live/test_ring_damage \
 	tests/live/test_ring_faults \
 	tests/live/test_ring_foreign \
@@ -45,7 +46,7 @@ check_PROGRAMS += $(LIVE_TESTS)
 tests_live_prop_ring_SOURCES = tests/live/prop_ring.c tests/live/prop_ring.h \
 	tests/live/prop_ring_actors.c
 TESTS += $(LIVE_TESTS)
-EXTRA_DIST += tests/live/age_mark.h tests/live/helper_help.h tests/live/reboot_help.h \
+EXTRA_DIST += tests/live/age_mark.h tests/live/helper_help.h tests/live/name_help.h tests/live/reboot_help.h \
 	tests/live/recover_help.h tests/live/recover_ring_help.h tests/live/ring_help.h \
 	tests/live/status_help.h tests/live/upkeep_help.h
 

@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The next file has its name before the roll: what a roll then asks of the kernel, what others
  * see meanwhile, and when the name goes back. */
-#include <dirent.h>
-
-#include "helper_help.h"
 #include "lib/quiet_thread.h"
+#include "name_help.h"
 #include "ticktail/recover.h"
 #include "ticktail/status.h"
-
-#define ROWS 16 /* a file */
-
-/* A writer whose newest file is full but for `left` rows, and whose next one has its name; the
- * helper stands still, so that it keeps it. */
-static struct tt_ring_writer *name_ahead(const char *dir, uint64_t left)
-{
-	struct tt_ring_writer *writer = open_with(dir, TT_SYNC_NONE, 250);
-
-	put_rows(writer, 0, ROWS - left);
-	UNTIL(has_name(writer));
-	tti_helper_pause(true);
-	ck_assert(has_name(writer));
-	return writer;
-}
-
-static void go_on(struct tt_ring_writer *writer)
-{
-	tti_helper_pause(false);
-	ck_assert_int_eq(tt_ring_writer_close(writer), TT_OK);
-}
-
-static void file_path(char path[64], uint64_t name)
-{
-	snprintf(path, 64, "r/%" PRIu64 ".npy", name);
-}
-
-static uint64_t files_there(void)
-{
-	DIR *dir = opendir("r");
-	struct dirent *found;
-	uint64_t count = 0, name;
-
-	ck_assert_ptr_nonnull(dir);
-	while ((found = readdir(dir)))
-		count += tti_ring_parse_name(found->d_name, &name) == TTI_RING_FILE;
-	closedir(dir);
-	return count;
-}
 
 START_TEST(next_file_gets_its_name_before_the_roll)
 {
@@ -315,20 +274,6 @@ START_TEST(a_name_that_cannot_be_given_is_given_by_the_roll)
 END_TEST
 
 /* ---- What others do meanwhile ---- */
-
-static void count_damage(void *ctx, const struct tt_damage *damage)
-{
-	(void)ctx;
-	printf("# %s: %s\n", damage->path, damage->what);
-}
-
-static void check_verified(const char *dir)
-{
-	uint64_t found = 1;
-
-	OK(tt_ring_verify(dir, count_damage, NULL, &found, &err));
-	ck_assert_uint_eq(found, 0);
-}
 
 static void check_looks(const char *dir, uint64_t files, uint64_t rows)
 {
