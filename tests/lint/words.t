@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Calls that this tree does without.  Everywhere: the ones that overrun, parse loosely or race.
+# Notices that are dropped when there are many, pages that stall.
 # In the libraries also: ending or talking for the process, implicit memory orders, HDF5 calls
 # that change the process.  strcpy only of a literal, which the compiler can check.  A signal fence
 # may be seq_cst: it is no instruction, and no weaker one keeps a store before a load.
@@ -55,6 +56,8 @@ banned "the libraries neither end nor talk for the process" \
 	src
 banned "every atomic states its order" \
 	"${w}atomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_[a-z]+) *\(|memory_order_seq_cst" src
+banned "a futex tells, not a queue that overflows; no huge pages are asked for" \
+	"${w}(inotify_|fanotify_|MADV_(HUGEPAGE|COLLAPSE)|MAP_HUGE)" src tools
 banned "no volatile but in asm" "(^|[^m_])(^|[ (*])volatile[^_]" src/base src/format src/archive tools
 banned "HDF5 is left as the process had it" "$w(H5close|H5dont_atexit|H5Eset_auto1?) *\(" src tools
 banned "goto only to undo" "${w}goto +([^u]|u[^n])" src tools

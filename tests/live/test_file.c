@@ -58,6 +58,77 @@ START_TEST(exact_keeps_the_capacity)
 }
 END_TEST
 
+/* A file of exactly capacity rows, empty, with one row and full: each read in two ways. */
+static void fill_and_read(const char *descr, uint64_t capacity)
+{
+	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
+	struct tt_file_open_opts pread_opts = TT_FILE_OPEN_OPTS_INIT;
+	const uint64_t counts[] = { 0, 1, capacity };
+	struct tt_file *writer, *reader;
+	struct tt_file_info info;
+	uint64_t had = 0;
+
+	opts.capacity = capacity;
+	opts.exact = true;
+	make_file_opts("b.npy", descr, &opts);
+	writer = open_file("b.npy", TT_WRITE);
+	ck_assert_int_eq(tt_file_info(writer, &info, NULL), 0);
+	for (size_t i = 0; i < 3; had = counts[i++]) {
+		uint64_t n = counts[i] * info.row_bytes;
+		char *rows = malloc(n + 1), *seen = malloc(n + 1);
+
+		memset(rows, 'x', n);
+		if (counts[i] > had)
+			ck_assert_int_eq(tt_file_append(writer, rows, counts[i] - had),
+					 0);
+		for (int by_pread = 0; by_pread < 2; by_pread++) {
+			pread_opts.by_pread = by_pread;
+			ck_assert_int_eq(
+				tt_file_open(&reader, "b.npy", &pread_opts, NULL), 0);
+			ck_assert_uint_eq(tt_file_size(reader), counts[i]);
+			ck_assert_int_eq(tt_file_copy(reader, 0, counts[i], seen, NULL),
+					 0);
+			ck_assert_int_eq(memcmp(seen, rows, n), 0);
+			tt_file_close(reader);
+		}
+		free(rows);
+		free(seen);
+	}
+	tt_file_close(writer);
+	ck_assert_int_eq(unlink("b.npy"), 0);
+}
+
+START_TEST(rows_and_tail_meet_page_borders)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), data_off = 128, tail = 40;
+	char descr[8192] = "f0:i8";
+	struct tt_file_info info = { 0 };
+	size_t n = strlen(descr);
+
+	fill_and_read("i8", 1);
+	for (uint64_t pages = 1; pages < 3; pages++)
+		for (uint64_t off = 0; off <= 2; off++) {
+			fill_and_read("i8", (pages * page - data_off) / 8 + 1 - off);
+			fill_and_read("i8",
+				      (pages * page - data_off - tail) / 8 + 1 - off);
+		}
+	/* a header that ends with its page */
+	for (int i = 1; info.data_off < page; i++) {
+		struct tt_file *file;
+
+		n += (size_t)snprintf(descr + n, sizeof(descr) - n, ",f%d:i8", i);
+		make_file("a.npy", descr, 1);
+		file = open_file("a.npy", TT_READ);
+		ck_assert_int_eq(tt_file_info(file, &info, NULL), 0);
+		tt_file_close(file);
+		unlink("a.npy");
+	}
+	ck_assert_uint_eq(info.data_off, page);
+	fill_and_read(descr, 1);
+	fill_and_read(descr, 2);
+}
+END_TEST
+
 START_TEST(rows_appended_are_seen_at_once)
 {
 	struct tt_file *writer, *reader;
@@ -404,6 +475,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
 	tcase_add_test(tc, created_file_is_empty_and_aligned);
 	tcase_add_test(tc, exact_keeps_the_capacity);
+	tcase_add_test(tc, rows_and_tail_meet_page_borders);
 	tcase_add_test(tc, rows_appended_are_seen_at_once);
 	tcase_add_test(tc, append_is_all_or_nothing);
 	tcase_add_test(tc, reserved_rows_show_when_published);

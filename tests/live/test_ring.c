@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings in one process: creation, appending across files, the queue, positions, readers. */
+#include <dirent.h>
+
 #include "ring_help.h"
 
 /* ---- Creating ---- */
@@ -399,6 +401,54 @@ START_TEST(sealed_only_readers_leave_the_newest_file)
 }
 END_TEST
 
+static int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static int count_maps(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+	int count = 0;
+
+	ck_assert_ptr_nonnull(maps);
+	while (fgets(line, sizeof(line), maps))
+		count += strstr(line, ".npy") != NULL;
+	fclose(maps);
+	return count;
+}
+
+/* Three files a reader; a writer its newest, the next, and for a moment the one that is full. */
+START_TEST(rolls_use_up_neither_descriptors_nor_maps)
+{
+	struct tt_ring_writer *writer;
+	struct tt_ring_reader *reader;
+	struct tt_view view;
+	int before = count_fds();
+
+	create_ring("r", 2, 2);
+	writer = open_writer("r");
+	reader = open_reader("r");
+	for (int64_t i = 0; i < 300; i += 2) {
+		put_rows(writer, i, 2);
+		while (tt_ring_read(reader, 9, 0, &view, NULL, &err) == 1)
+			;
+		ck_assert_int_le(count_fds() - before, 6 + 7);
+		ck_assert_int_le(count_maps(), 3 + 3);
+	}
+	tt_ring_reader_close(reader);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
 START_TEST(views_stay_until_two_files_later)
 {
 	struct tt_ring_writer *writer;
@@ -435,6 +485,7 @@ int main(void)
 		lost_rows_are_counted_exactly,
 		queued_only_readers_skip_with_a_count,
 		sealed_only_readers_leave_the_newest_file,
+		rolls_use_up_neither_descriptors_nor_maps,
 		views_stay_until_two_files_later,
 	};
 
