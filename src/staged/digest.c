@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,9 @@ int tti_hasher_new(struct tti_hasher **out, struct tt_error *err)
 	if (!hasher)
 		return tti_fail(err, -ENOMEM, "SHA-256: out of memory");
 	hasher->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	if (!hasher->sha256 &&
+	    ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE)
+		return tti_fail(err, -ENOMEM, "SHA-256: out of memory");
 	if (!hasher->sha256)
 		return tti_fail(
 			err, TT_E_UNSUPPORTED,
