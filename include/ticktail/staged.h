@@ -245,8 +245,8 @@ TT_API int tt_staged_changes(struct tt_staged *array,
 
 /* ---- Digests and committing ---- */
 
-/* SHA-256 of every staged chunk that is in use and of the full chunk. threads 0: one a
- * core. */
+/* SHA-256 of every staged chunk that is in use and of the full chunk. threads 0: one for
+ * each processor that the calling thread may run on. */
 TT_API int tt_staged_hash(struct tt_staged *array, unsigned threads,
 			  struct tt_error *err);
 /* Make room for a new base slab of the element, rank and shape of like (its data is

@@ -3,6 +3,7 @@
 #include "staged/team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -10,13 +11,26 @@
 /* Starting a thread costs as much as hashing 30 KiB. */
 enum { WORTH_A_THREAD = 256 << 10 };
 
+/* Those that this thread may run on, by one system call; sysconf() opens and reads a file, and
+ * counts those that it may not.  More than fit the set is more than a team has. */
+static uint64_t count_processors(void)
+{
+	cpu_set_t set;
+	long online;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return (uint64_t)CPU_COUNT(&set);
+	online = sysconf(_SC_NPROCESSORS_ONLN);
+	return online > 0 ? (uint64_t)online : 1;
+}
+
 unsigned tti_team_size(unsigned asked, uint64_t bytes)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t count = asked > 0 ? asked : cores > 0 ? (uint64_t)cores : 1;
+	uint64_t worth = tti_min_u64(bytes / WORTH_A_THREAD + 1, TTI_TEAM_MAX);
 
-	return (unsigned)tti_min_u64(tti_min_u64(count, TTI_TEAM_MAX),
-				     bytes / WORTH_A_THREAD + 1);
+	if (worth == 1)
+		return 1;
+	return (unsigned)tti_min_u64(worth, asked > 0 ? asked : count_processors());
 }
 
 void tti_team_run(void *(*fn)(void *member), void *members, size_t member_bytes,

@@ -8,7 +8,8 @@
 
 enum { TTI_TEAM_MAX = 64 };
 
-/* How many are worth it for work on so many bytes. asked 0: one a core at most. */
+/* How many are worth it for work on so many bytes. asked 0: at most one for each
+ * processor that this thread may run on. */
 unsigned tti_team_size(unsigned asked, uint64_t bytes);
 
 /* Call fn with each of count members, member_bytes apart, on a thread each, the first on the
