@@ -123,7 +123,8 @@ static int take_row(struct tti_slots *slots, const struct tti_hash_row *row)
 	    row->start % chunk != 0 || row->start > end - chunk ||
 	    row->stop <= row->start || row->stop > row->start + chunk)
 		return TT_OK;
-	return tti_dedup_put(&slots->known, &row->digest, (uint64_t)(row->start / chunk));
+	return tti_dedup_put(&slots->known, &row->digest, (uint64_t)(row->start / chunk),
+			     NULL);
 }
 
 static int load_rows(struct tti_slots *slots, hsize_t first, hsize_t count,

@@ -233,7 +233,7 @@ static int remember(struct tti_slots *slots, const struct tti_digest *digest,
 	row.stop = row.start + (int64_t)rows;
 	slots->added[slots->added_count++] = row;
 	pthread_mutex_lock(&slots->lock);
-	rc = tti_dedup_put(&slots->known, digest, slot);
+	rc = tti_dedup_put(&slots->known, digest, slot, NULL);
 	pthread_mutex_unlock(&slots->lock);
 	return rc;
 }

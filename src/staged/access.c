@@ -336,7 +336,7 @@ static int report(struct tt_staged *array, const struct tti_piece *piece,
 	struct tti_geometry geometry = tti_geometry_of(array);
 	uint64_t start[TT_MAX_RANK], count[TT_MAX_RANK], from[TT_MAX_RANK] = { 0 };
 	uint64_t chunk = piece->chunk;
-	struct tt_nd data;
+	struct tt_nd data = { .rank = 0 };
 	struct tt_staged_change change = { start, count, piece->slab, from, NULL };
 
 	from[0] = piece->offset;
@@ -346,8 +346,8 @@ static int report(struct tt_staged *array, const struct tti_piece *piece,
 		chunk /= array->grid_shape[axis];
 	}
 	if (tti_is_staged(array, piece->slab)) {
-		data = tti_slab_chunk(tti_entry_at(array, piece->slab)->slab,
-				      piece->offset, count);
+		tti_slab_chunk(tti_entry_at(array, piece->slab)->slab, piece->offset,
+			       count, &data);
 		change.data = &data;
 	}
 	return fn(ctx, &change);

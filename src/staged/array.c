@@ -158,8 +158,8 @@ static void copy_used(const struct tt_staged *array, uint64_t slab, struct tti_s
 		if (array->grid->slab[i] != slab)
 			continue;
 		tti_chunk_size(&geometry, i, extent);
-		to = tti_slab_chunk(copy, offset, extent);
-		from = tti_slab_chunk(old, offset, extent);
+		tti_slab_chunk(copy, offset, extent, &to);
+		tti_slab_chunk(old, offset, extent, &from);
 		tti_cast(&to, &from);
 	}
 }
@@ -175,8 +175,8 @@ static void copy_chunks(const struct tt_staged *array, const struct tti_entry *e
 					tti_slab_box(copy, i, array->chunk[i]));
 	for (uint64_t offset = 0; offset < entry->rows; offset += step) {
 		extent[0] = tti_min_u64(extent[0], entry->rows - offset);
-		to = tti_slab_chunk(copy, offset, extent);
-		from = tti_slab_chunk(entry->slab, offset, extent);
+		tti_slab_chunk(copy, offset, extent, &to);
+		tti_slab_chunk(entry->slab, offset, extent, &from);
 		tti_cast(&to, &from);
 	}
 }

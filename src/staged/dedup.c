@@ -51,13 +51,11 @@ bool tti_dedup_find(const struct tti_dedup *table, const struct tti_digest *dige
 	return true;
 }
 
-static int grow(struct tti_dedup *table)
+static int grow(struct tti_dedup *table, size_t room)
 {
-	struct tti_dedup bigger = { 0 };
+	struct tti_dedup bigger = { .room = room, .count = table->count };
 
-	bigger.room = table->room ? table->room * 2 : FIRST_ROOM;
-	bigger.count = table->count;
-	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
+	bigger.entries = calloc(room, sizeof(*bigger.entries));
 	if (!bigger.entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < table->room; i++)
@@ -68,21 +66,34 @@ static int grow(struct tti_dedup *table)
 	return TT_OK;
 }
 
-int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest, uint64_t slot)
+int tti_dedup_reserve(struct tti_dedup *table, size_t count)
+{
+	size_t room = table->room ? table->room : FIRST_ROOM;
+
+	while (room / 2 < count) {
+		if (room > SIZE_MAX / 2)
+			return -ENOMEM;
+		room *= 2;
+	}
+	return room > table->room ? grow(table, room) : TT_OK;
+}
+
+int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest, uint64_t slot,
+		  uint64_t *first_out)
 {
 	struct tti_dedup_entry *entry;
 
-	if (table->count >= table->room / 2) {
-		int rc = grow(table);
+	int rc = tti_dedup_reserve(table, table->count + 1);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	entry = probe(table, digest);
-	if (entry->slot_plus_1 != 0)
-		return TT_OK;
-	entry->digest = *digest;
-	entry->slot_plus_1 = slot + 1;
-	table->count++;
+	if (entry->slot_plus_1 == 0) {
+		entry->digest = *digest;
+		entry->slot_plus_1 = slot + 1;
+		table->count++;
+	}
+	if (first_out)
+		*first_out = entry->slot_plus_1 - 1;
 	return TT_OK;
 }

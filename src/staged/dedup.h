@@ -25,8 +25,12 @@ void tti_dedup_fini(struct tti_dedup *table); /* accepts a zeroed one */
 bool tti_dedup_find(const struct tti_dedup *table, const struct tti_digest *digest,
 		    uint64_t *slot_out);
 
-/* Remember that slot holds digest; the first slot of a digest stays.  -ENOMEM. */
-int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest,
-		  uint64_t slot);
+/* So that it holds count digests without growing.  -ENOMEM. */
+int tti_dedup_reserve(struct tti_dedup *table, size_t count);
+
+/* Remember that slot holds digest; the first slot of a digest stays, and is *first_out (or
+ * NULL).  -ENOMEM. */
+int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest, uint64_t slot,
+		  uint64_t *first_out);
 
 #endif

@@ -218,8 +218,8 @@ static int refill_change(void *ctx, const struct tt_staged_change *change)
 	rc = tti_slab_writable(refill->array, change->slab, refill->err);
 	if (rc < 0)
 		return rc;
-	nd = tti_slab_chunk(tti_entry_at(refill->array, change->slab)->slab,
-			    change->from[0], change->count);
+	tti_slab_chunk(tti_entry_at(refill->array, change->slab)->slab, change->from[0],
+		       change->count, &nd);
 	refill_box(refill, &nd, refill->fill);
 	return TT_OK;
 }

@@ -37,15 +37,15 @@ struct worker {
 	int rc;
 };
 
-static struct tt_nd piece_view(const struct tt_staged *array,
-			       const struct tti_piece *piece)
+static void piece_view(const struct tt_staged *array, const struct tti_piece *piece,
+		       struct tt_nd *out)
 {
 	struct tti_geometry geometry = tti_geometry_of(array);
 	uint64_t extent[TT_MAX_RANK];
 
 	tti_chunk_size(&geometry, piece->chunk, extent);
-	return tti_slab_chunk(tti_entry_at(array, piece->slab)->slab, piece->offset,
-			      extent);
+	tti_slab_chunk(tti_entry_at(array, piece->slab)->slab, piece->offset, extent,
+		       out);
 }
 
 /* The bytes that lie without gaps, and how many axes remain outside them. */
@@ -104,15 +104,19 @@ static int update_gathered(struct worker *worker, const struct tt_nd *nd)
 
 static int hash_piece(struct worker *worker, size_t i)
 {
-	struct tt_nd nd = piece_view(worker->work->array, &worker->work->pieces[i]);
+	struct tt_nd nd;
 	uint32_t outer;
-	uint64_t run = run_of(&nd, &outer);
+	uint64_t run;
 	struct tti_digest digest;
 	int rc = tti_hasher_begin(worker->hasher);
 
 	if (rc < 0)
 		return rc;
-	if (outer == 0 || run >= GAP_RUN)
+	piece_view(worker->work->array, &worker->work->pieces[i], &nd);
+	run = run_of(&nd, &outer);
+	if (outer == 0)
+		rc = tti_hasher_update(worker->hasher, nd.data, run);
+	else if (run >= GAP_RUN)
 		rc = update_runs(worker->hasher, &nd, run, outer);
 	else
 		rc = update_gathered(worker, &nd);

@@ -47,11 +47,27 @@ static const struct tti_digest *digest_of(const struct commit *commit, size_t i)
 
 static int find_firsts(struct commit *commit)
 {
+	if (tti_dedup_reserve(&commit->first, commit->count) < 0)
+		return no_memory(commit);
 	for (size_t i = 0; i < commit->count; i++)
-		if (tti_dedup_put(&commit->first, digest_of(commit, i), i) < 0 ||
-		    !tti_dedup_find(&commit->first, digest_of(commit, i),
-				    &commit->first_of[i]))
+		if (tti_dedup_put(&commit->first, digest_of(commit, i), i,
+				  &commit->first_of[i]) < 0)
 			return no_memory(commit);
+	return TT_OK;
+}
+
+/* Growing step by step copies all of it again and again: at most one row a digest, an update a
+ * piece. */
+static int reserve(struct commit *commit)
+{
+	struct tt_staged_plan *plan = commit->plan;
+
+	if (commit->count == 0)
+		return TT_OK;
+	if (!tti_vec_reserve(&plan->rows, commit->first.count,
+			     5 * plan->rank * sizeof(uint64_t)) ||
+	    !tti_vec_reserve(&plan->updates, commit->count, sizeof(struct tti_update)))
+		return no_memory(commit);
 	return TT_OK;
 }
 
@@ -153,6 +169,8 @@ static int plan_commit(struct commit *commit)
 	if (!commit->places || !commit->first_of)
 		return no_memory(commit);
 	rc = find_firsts(commit);
+	if (rc == TT_OK)
+		rc = reserve(commit);
 	for (uint64_t i = 0; rc == TT_OK && i <= commit->array->bases; i++)
 		match_slab(commit, i);
 	if (rc == TT_OK)

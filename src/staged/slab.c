@@ -109,17 +109,22 @@ uint64_t tti_slab_box(const struct tti_slab *slab, uint32_t axis, uint64_t chunk
 	return tti_min_u64(have, chunk);
 }
 
-struct tt_nd tti_slab_chunk(const struct tti_slab *slab, uint64_t offset,
-			    const uint64_t *extent)
+void tti_slab_chunk(const struct tti_slab *slab, uint64_t offset, const uint64_t *extent,
+		    struct tt_nd *out)
 {
 	const struct tti_packing *packing = &slab->packing;
-	struct tt_nd nd = slab->nd;
+	const struct tt_nd *nd = &slab->nd;
 	int64_t at = packing->rows > 0 ? (int64_t)(offset / packing->rows) * packing->step
-				       : (int64_t)offset * nd.strides[0];
+				       : (int64_t)offset * nd->strides[0];
 
-	nd.data = (unsigned char *)nd.data + at;
-	memcpy(nd.shape, extent, nd.rank * sizeof(*extent));
-	return nd;
+	out->element = nd->element;
+	out->rank = nd->rank;
+	out->data = (unsigned char *)nd->data + at;
+	/* a small chunk is hashed in less time than it takes to copy 32 axes */
+	for (uint32_t i = 0; i < nd->rank; i++) {
+		out->shape[i] = extent[i];
+		out->strides[i] = nd->strides[i];
+	}
 }
 
 int tti_slab_full(struct tti_slab **out, const struct tt_nd *like, const void *fill,

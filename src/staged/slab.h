@@ -39,9 +39,10 @@ int tti_slab_new(struct tti_slab **out, const struct tti_slab_form *form,
 		 struct tt_error *err);
 /* What there is memory for of each chunk, along axis. */
 uint64_t tti_slab_box(const struct tti_slab *slab, uint32_t axis, uint64_t chunk);
-/* The first extent[] places of the chunk at row offset. */
-struct tt_nd tti_slab_chunk(const struct tti_slab *slab, uint64_t offset,
-			    const uint64_t *extent);
+/* The first extent[] places of the chunk at row offset.  Of *out only the axes that the slab has
+ * are written. */
+void tti_slab_chunk(const struct tti_slab *slab, uint64_t offset, const uint64_t *extent,
+		    struct tt_nd *out);
 /* A slab of which the first rows rows count. */
 static inline struct tti_side tti_slab_side(const struct tti_slab *slab, uint64_t rows)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names, texts, the chunk rule, the time field and the table of digests. */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,16 +121,20 @@ static struct tti_digest digest_of(uint64_t home, uint64_t rest)
 START_TEST(digests_that_begin_alike_are_told_apart)
 {
 	struct tti_dedup table = { 0 };
-	uint64_t slot;
+	uint64_t slot, first;
 
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct tti_digest d = digest_of(7, i);
 
 		ck_assert(!tti_dedup_find(&table, &d, &slot));
-		ck_assert_int_eq(tti_dedup_put(&table, &d, i), TT_OK);
-		ck_assert_int_eq(tti_dedup_put(&table, &d, 99999),
-				 TT_OK); /* the first stays */
+		ck_assert_int_eq(tti_dedup_put(&table, &d, i, NULL), TT_OK);
+		/* the first stays */
+		ck_assert_int_eq(tti_dedup_put(&table, &d, 99999, &first), TT_OK);
+		ck_assert_uint_eq(first, i);
+		if (i == 500)
+			ck_assert_int_eq(tti_dedup_reserve(&table, 5000), TT_OK);
 	}
+	ck_assert_int_eq(tti_dedup_reserve(&table, SIZE_MAX), -ENOMEM);
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct tti_digest d = digest_of(7, i);
 
