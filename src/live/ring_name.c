@@ -7,6 +7,7 @@
  * never renamed. */
 #include "live/ring_writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -65,16 +66,25 @@ static int choose(struct tt_ring_writer *writer, const struct tti_ring *ring,
 	return TT_OK;
 }
 
-/* By who took it; 0 is TTI_RING_NEXT_NAME. */
+#define TAKEN_MAX 100 /* names in a row */
+
+/* By who took it; 0 is TTI_RING_NEXT_NAME.  What somebody else put under a file's name is left
+ * there, and the name after it is as good: with the clock behind all names the same one would
+ * be chosen again and again. */
 static int rename_to(const struct tti_ring *ring, struct tti_wfile *next, uint64_t name,
 		     struct tt_error *err)
 {
 	char from[TTI_RING_NAME_BYTES], to[TTI_RING_NAME_BYTES];
+	uint64_t last = name > UINT64_MAX - TAKEN_MAX ? UINT64_MAX : name + TAKEN_MAX;
 	int rc;
 
 	tti_wfile_format_name(from, next->name);
-	tti_wfile_format_name(to, name);
-	rc = tti_rename_new(ring->dirfd, from, ring->dirfd, to);
+	for (;; name++) {
+		tti_wfile_format_name(to, name);
+		rc = tti_rename_new(ring->dirfd, from, ring->dirfd, to);
+		if (rc != -EEXIST || name == 0 || name == last)
+			break;
+	}
 	if (rc < 0)
 		return tti_fail_sys(err, rc, next->live.path, "rename");
 	tti_wfile_set_name(next, ring, name);
