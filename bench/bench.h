@@ -19,7 +19,7 @@
 
 #include <ticktail/ticktail.h>
 
-#define BENCH_NOINLINE __attribute__((noinline))
+#define BENCH_NOINLINE __attribute__((noinline, aligned(64)))
 
 static inline int64_t bench_now(void)
 {

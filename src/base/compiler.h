@@ -10,6 +10,9 @@
 #define TTI_CLEANUP(fn) __attribute__((cleanup(fn)))
 #define TTI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TTI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* What runs once a row: from the beginning of a cache line on, since how a function lies in its
+ * lines is a tenth of a row's time. */
+#define TTI_ROW_PATH __attribute__((aligned(64)))
 #define TTI_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 static inline void tti_free_ptr(void *p)

@@ -47,7 +47,7 @@ struct tti_duty_ops {
 
 struct tti_duty {
 	_Alignas(TTI_APART) _Atomic(uint32_t) attention; /* TTI_ATTEND_*; 0: quick */
-	_Atomic(uint64_t) turn; /* TTI_TURN_*, rows reserved; 0: nobody is at work */
+	_Atomic(uint64_t) turn; /* TTI_TURN_* or rows reserved; 0: nobody is at work */
 	_Alignas(TTI_APART)
 		pthread_mutex_t work_mutex; /* one at a time does what may take long */
 	const struct tti_duty_ops *ops;
@@ -102,14 +102,13 @@ static inline void tti_turn_compiler_fence(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* What the owner's thread is doing: the low two bits of turn, 0 nothing.  The rest is how many
- * rows a reserve promised.  No value is made of the one before: an append whose stores wait for
- * a load of what was just stored costs as much as two rows. */
-#define TTI_TURN_WORKING 1u	    /* nobody else touches the writer */
-#define TTI_TURN_RESERVED 3u	    /* the same; reserved rows wait for their publish */
-#define TTI_TURN_RESERVED_SLOWLY 2u /* the same, and the publish has things to look at */
-#define TTI_TURN_KINDS 3u
-#define TTI_TURN_ROW 4u
+/* What the owner's thread is doing, 0 nothing.  A number of rows: so many were reserved, and
+ * nothing but their publish is left to do.  No value is made of the one before: an append whose
+ * stores wait for a load of what was just stored costs as much as two rows. */
+#define TTI_TURN_WORKING UINT64_MAX /* nobody else touches the writer */
+#define TTI_TURN_SLOWLY \
+	(UINT64_C(1) << 63) /* and rows reserved, of which the publish has \
+					     * things to look at */
 
 /* The owner's thread: the word as it stored it last. */
 static inline uint64_t tti_turn(const struct tti_duty *duty)
@@ -117,7 +116,15 @@ static inline uint64_t tti_turn(const struct tti_duty *duty)
 	return atomic_load_explicit(&duty->turn, memory_order_relaxed);
 }
 
-/* Begin with turn, a TTI_TURN_* and rows reserved; a reserve that came before is forgotten or
+/* Rows that a reserve waits to publish. */
+static inline uint64_t tti_turn_promised(const struct tti_duty *duty)
+{
+	uint64_t turn = tti_turn(duty);
+
+	return turn == TTI_TURN_WORKING ? 0 : turn & ~TTI_TURN_SLOWLY;
+}
+
+/* Begin with turn; a reserve that came before is forgotten or
  * renewed.  Returns what is to be attended to; with TTI_ATTEND_CLAIMED in it, tti_turn_wait()
  * comes next.  Pairs with tti_duty_claim(). */
 static inline uint32_t tti_turn_open(struct tti_duty *duty, uint64_t turn)
@@ -136,7 +143,7 @@ static inline void tti_turn_close(struct tti_duty *duty)
 /* The owner's thread: rows that it reserved wait for their publish. */
 static inline bool tti_turn_is_reserved(const struct tti_duty *duty)
 {
-	return tti_turn(duty) & 2;
+	return tti_turn(duty) != 0 && tti_turn(duty) != TTI_TURN_WORKING;
 }
 
 /* Wait until the helper has let go. */

@@ -24,25 +24,25 @@
 #include "ticktail/error.h"
 
 struct tti_live {
-	/* what an append touches, side by side */
+	/* what an append touches: 64 bytes, then the mask */
 	unsigned char *at; /* writer: where the next row goes */
 	uint64_t end;	   /* writer: the last published end; plain file: capacity */
 	uint64_t limit; /* writer: rows below it may be appended without another look */
 	uint64_t row_bytes;
 	tti_word *tail;		 /* in the mapping; NULL without one, or misaligned */
 	unsigned char row_class; /* enum tti_row_class */
+	unsigned char gap_class; /* enum tti_gap_class, of what is to be zeroed */
 	bool masked;		 /* rows have padding to be zeroed, and a mask serves */
 	bool aligned; /* end is 8-byte aligned: it can be published by a store */
 	bool writable;
 	bool has_padding;	     /* append has padding bytes to zero */
-	uint32_t tail_words;	     /* 5, 4; 0: a plain .npy file */
-	unsigned char gap_class;     /* enum tti_gap_class, of what is to be zeroed */
 	uint32_t gap_off, gap_bytes; /* the only gap of a row, at most 8 bytes; else 0 */
 	uint32_t gap_last;	     /* of TTI_GAP_TO8: where its last four bytes are */
-	uint32_t gap_word;	     /* of the gap: where a word around it is, */
-	uint64_t gap_mask;	     /* and what stays of that */
+	uint32_t tail_words;	     /* 5, 4; 0: a plain .npy file */
 	_Alignas(16) unsigned char mask
 		[TTI_ROW_MASK_BYTES]; /* 0 where a row has padding to be zeroed */
+	uint64_t gap_mask; /* what stays of the word at gap_word, around the gap */
+	uint32_t gap_word;
 
 	int fd; /* owned */
 	struct tti_npy npy;
@@ -143,13 +143,15 @@ TTI_INLINE struct tti_live_next tti_live_next(const struct tti_live *live)
 	return (struct tti_live_next){ live->at, live->end, live->row_bytes, live->tail };
 }
 
-/* The row at next is in place. */
-TTI_INLINE void tti_live_advance_one(struct tti_live *live,
-				     const struct tti_live_next *next)
+/* count rows from next on are in place. */
+TTI_INLINE void tti_live_advance_by(struct tti_live *live,
+				    const struct tti_live_next *next, uint64_t count)
 {
-	tti_end_publish(next->tail, next->end + 1);
-	live->end = next->end + 1;
-	live->at = next->at + next->row_bytes;
+	uint64_t end = next->end + count;
+
+	tti_end_publish(next->tail, end);
+	live->end = end;
+	live->at = next->at + count * next->row_bytes;
 }
 
 /* Store end (release), or pwrite it where the tail is misaligned.  A negated errno only in the
@@ -179,17 +181,12 @@ enum tti_gap_class {
 	TTI_GAP_ANY,
 };
 
-/* Zero the padding of one row at at; false, and nothing done, for TTI_GAP_ANY.  Two stores that
- * overlap, and no load: it would wait for the narrower stores that just filled the row. */
-TTI_INLINE bool tti_live_clear_one(const struct tti_live *live, unsigned char *at)
+/* Zero the padding of one row at at, of TTI_GAP_TO8.  Two stores that overlap, and no load: it
+ * would wait for the narrower stores that just filled the row. */
+TTI_INLINE void tti_live_clear_gap(const struct tti_live *live, unsigned char *at)
 {
-	uint32_t off = live->gap_off, last = live->gap_last;
-
-	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_TO8))
-		return live->gap_class == TTI_GAP_NONE;
-	memset(at + off, 0, 4);
-	memset(at + last, 0, 4);
-	return true;
+	memset(at + live->gap_off, 0, 4);
+	memset(at + live->gap_last, 0, 4);
 }
 
 /* Many rows, or rows of a size that no class has. */

@@ -149,7 +149,7 @@ static inline struct tti_live *tti_writer_live(const struct tt_ring_writer *writ
 /* Rows that a reserve waits to publish. */
 static inline uint64_t tti_writer_promised(const struct tt_ring_writer *writer)
 {
-	return tti_turn(&writer->duty) / TTI_TURN_ROW;
+	return tti_turn_promised(&writer->duty);
 }
 
 /* A seal request that was not looked at yet. */

@@ -16,6 +16,7 @@ LIVE_TESTS = \
 	tests/live/test_helper_file \
 	tests/live/test_mark \
 	tests/live/test_mark_lost \
+	tests/live/test_padding \
 	tests/live/test_reboot \
 	tests/live/test_recover \
 	tests/live/test_recover_bits \
