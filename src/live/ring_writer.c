@@ -215,7 +215,8 @@ static int finish(struct tt_ring_writer *writer)
  * to go on with. */
 static void forget(struct tt_ring_writer *writer)
 {
-	struct tti_wfile *older = atomic_load(&writer->finished);
+	struct tti_wfile *older = /* no other thread came with the fork */
+		atomic_load_explicit(&writer->finished, memory_order_relaxed);
 
 	tti_wfile_free(tti_next_take(writer));
 	while (older) {
