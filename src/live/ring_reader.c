@@ -61,7 +61,7 @@ static bool is_below(struct tt_ring_reader *reader, uint64_t name)
 	return newest == 0 || name < newest;
 }
 
-static bool has_rows(struct tt_ring_reader *reader)
+bool tti_reader_has_rows(struct tt_ring_reader *reader)
 {
 	struct tti_ring_open *cur = reader->cur;
 
@@ -98,7 +98,7 @@ static int move_on(struct tt_ring_reader *reader, struct tt_error *err)
 		return rc;
 	/* the last rows of a file are published before the next is named: having seen the
 	 * name, end is final */
-	if (has_rows(reader))
+	if (tti_reader_has_rows(reader))
 		return 1;
 	tti_ring_refresh(&reader->ring);
 	return tti_reader_next_file(reader, err);
@@ -106,7 +106,7 @@ static int move_on(struct tt_ring_reader *reader, struct tt_error *err)
 
 int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err)
 {
-	while (!has_rows(reader)) {
+	while (!tti_reader_has_rows(reader)) {
 		int rc = move_on(reader, err);
 
 		if (rc <= 0)

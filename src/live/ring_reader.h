@@ -82,6 +82,8 @@ uint64_t tti_reader_start(const struct tti_ring_open *file);
 int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 		    struct tt_view *out, struct tt_error *err);
 
+/* There are rows at the reader's place.  false: or in a file behind it. */
+bool tti_reader_has_rows(struct tt_ring_reader *reader);
 /* 1: there are rows at the reader's place, moving on as needed; 0: nothing new. */
 int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err);
 

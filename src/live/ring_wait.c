@@ -16,6 +16,7 @@
 #define SLEEP_NS INT64_C(100000000)
 #define POLL_NS INT64_C(1000000) /* while nobody would wake us */
 #define LOOK_NS INT64_C(1000000000)
+#define SPINS_A_LOOK 8 /* at more than the end of the newest file */
 
 static void nap(int64_t ns)
 {
@@ -112,6 +113,15 @@ static void pause_cpu(void)
 #endif
 }
 
+/* The row that came is on its way to this processor while the caller is told of it. */
+static void fetch_row(const struct tt_ring_reader *reader)
+{
+	const struct tti_live *live = &reader->cur->live;
+
+	if (live->rows)
+		__builtin_prefetch(live->rows + reader->pos.row * live->row_bytes);
+}
+
 static int wait_awake(struct tt_ring_reader *reader, bool yield, int64_t deadline,
 		      struct tt_error *err)
 {
@@ -119,8 +129,12 @@ static int wait_awake(struct tt_ring_reader *reader, bool yield, int64_t deadlin
 
 	for (uint32_t spins = 1;; spins++) {
 		int64_t now;
-		int rc = tti_reader_advance(reader, err);
+		int rc = yield || spins % SPINS_A_LOOK == 0
+				 ? tti_reader_advance(reader, err)
+				 : tti_reader_has_rows(reader);
 
+		if (rc > 0)
+			fetch_row(reader);
 		if (rc != 0)
 			return rc;
 		if (yield)
