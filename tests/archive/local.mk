@@ -74,3 +74,12 @@ TESTS += tests/archive/golden.t tests/archive/odd_h5py.t
 EXTRA_DIST += tests/archive/golden.t tests/archive/odd_h5py.t
 TESTS += tests/archive/corrupt_h5py.t
 EXTRA_DIST += tests/archive/corrupt_h5py.t
+
+# what scripts run
+tests/archive/commit_crash.log: tests/archive/commit_tool$(EXEEXT) tests/archive/commit_fail$(EXEEXT)
+tests/archive/commit_vh5.log: tests/archive/commit_tool$(EXEEXT)
+tests/archive/driver_h5py.log: tests/archive/test_crash$(EXEEXT) tests/archive/test_driver$(EXEEXT)
+tests/archive/filters_h5py.log: tests/archive/test_filters$(EXEEXT)
+tests/archive/h5type_h5py.log: tests/archive/h5type_tool$(EXEEXT)
+tests/archive/golden.log tests/archive/odd_h5py.log: tests/archive/archive_tool$(EXEEXT)
+tests/archive/corrupt_h5py.log: tests/archive/archive_tool$(EXEEXT)

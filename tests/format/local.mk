@@ -18,3 +18,7 @@ EXTRA_DIST += tests/format/dtype_numpy.t tests/format/dtype_numpy.py
 check_PROGRAMS += tests/format/npy_echo
 TESTS += tests/format/npy_numpy.t
 EXTRA_DIST += tests/format/npy_numpy.t tests/format/npy_numpy.py
+
+# what scripts run
+tests/format/dtype_numpy.log: tests/format/dtype_echo$(EXEEXT)
+tests/format/npy_numpy.log: tests/format/npy_echo$(EXEEXT)

@@ -16,6 +16,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz_tail
 check_PROGRAMS += $(FUZZ_TARGETS)
 TESTS += tests/fuzz/replay.t
+tests/fuzz/replay.log: $(FUZZ_TARGETS)
 
 tests_fuzz_fuzz_dtype_SOURCES = tests/fuzz/fuzz_dtype.c tests/fuzz/fuzz.h $(FUZZ_MAIN)
 tests_fuzz_fuzz_dtype_LDFLAGS = $(TT_FUZZ_LINK)

@@ -14,3 +14,5 @@ EXTRA_DIST += $(INTEROP_TESTS) \
 	tests/interop/golden_extend.py \
 	tests/interop/ring_npyt.py \
 	tests/interop/tap.py
+
+tests/interop/read_vh5.log: tests/archive/archive_tool$(EXEEXT)

@@ -86,3 +86,6 @@ TESTS += tests/staged/casts_numpy.t tests/staged/differential_vh5.t
 EXTRA_DIST += \
 	tests/staged/casts.py tests/staged/casts_numpy.t \
 	tests/staged/differential_vh5.t
+
+# what scripts run
+tests/staged/casts_numpy.log tests/staged/differential_vh5.log: tests/staged/driver$(EXEEXT)
