@@ -7,7 +7,7 @@
 need_python h5py numpy versioned_hdf5
 tool=$top_builddir/tests/archive/archive_tool
 : "${TT_SEED:=$(date +%s)}"
-: "${TT_ROUNDS:=6}"
+if [ -n "${TT_LONG:-}" ]; then : "${TT_ROUNDS:=24}"; else : "${TT_ROUNDS:=4}"; fi
 export TT_SEED
 note "TT_SEED=$TT_SEED TT_ROUNDS=$TT_ROUNDS"
 
