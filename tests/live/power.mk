@@ -2,6 +2,8 @@
 # tests/live/power/wraps.c, which keeps a model of what a disk would hold.
 POWER_MODEL = \
 	tests/live/power/model.c tests/live/power/model.h \
+	tests/live/power/model_image.c tests/live/power/model_parts.h \
+	tests/live/power/model_trace.c \
 	tests/live/power/wraps.c
 # -Wl,--wrap=CALL for each
 POWER_WRAPS = -Wl,--wrap=open,--wrap=openat,--wrap=fopen,--wrap=fsync,--wrap=fdatasync \
@@ -14,7 +16,8 @@ check_PROGRAMS += tests/live/power/marks tests/live/power/order tests/live/power
 TESTS += tests/live/power/marks tests/live/power/order tests/live/power/power
 tests_live_power_power_SOURCES = \
 	tests/live/power/power.c tests/live/power/power.h \
-	tests/live/power/ring_power.c \
+	tests/live/power/ring_power.c tests/live/power/ring_power.h \
+	tests/live/power/ring_check.c \
 	tests/live/power/file_power.c \
 	tests/live/power/damage_power.c \
 	$(POWER_MODEL)
