@@ -53,6 +53,8 @@ enum tt_archive_io tti_io_kind(const struct tti_io *io);
 /* Start a block; waits for others while depth are in flight.  The first failed write makes
  * every later one fail: TT_OK means taken, otherwise the callback is not called. */
 int tti_io_write(struct tti_io *io, const struct tti_io_block *block);
+/* Commits only write; that the engines read back what they wrote is for tests, which share the
+ * way of a block through them. */
 int tti_io_read(struct tti_io *io, const struct tti_io_block *block);
 
 /* Run the callbacks of what has finished; wait for at least one when wait and any are in

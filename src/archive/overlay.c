@@ -201,21 +201,6 @@ bool tti_overlay_hides(const struct tti_overlay *overlay, uint64_t address, size
 	return true;
 }
 
-bool tti_overlay_is_clear(const struct tti_overlay *overlay, uint64_t address, uint64_t n)
-{
-	while (n > 0 && overlay->count > 0) {
-		struct part part = first_part(address, n);
-		const struct tti_page *page = find(overlay, part.number);
-
-		for (size_t w = first_word(&part); page && w < end_word(&part); w++)
-			if (page->changed[w] & bits_in(w, part.from, part.n))
-				return false;
-		address += part.n;
-		n -= part.n;
-	}
-	return true;
-}
-
 static bool is_changed(const struct tti_page *page)
 {
 	for (size_t w = 0; w < TTI_LEN(page->changed); w++)

@@ -35,9 +35,6 @@ void tti_overlay_lay(const struct tti_overlay *overlay, uint64_t address, void *
 		     size_t n);
 /* true when every byte is changed, so that nothing need be read from below. */
 bool tti_overlay_hides(const struct tti_overlay *overlay, uint64_t address, size_t n);
-/* true when no byte of [address, address + n) is changed. */
-bool tti_overlay_is_clear(const struct tti_overlay *overlay, uint64_t address,
-			  uint64_t n);
 
 /* The numbers of the pages that are changed or watched and begin before end, ascending;
  * malloc'ed.  -ENOMEM. */

@@ -199,7 +199,7 @@ void tti_crew_settle(const struct tti_crew *crew, const char *name);
 void tti_crew_barrier(const struct tti_crew *crew);
 void tti_crew_kick(struct tti_crew *crew); /* the helper looks for kicked duties */
 
-/* ---- for tests ---- */
+/* ---- for tests: here because they touch what this room alone may touch ---- */
 
 /* The thread stands still, as if it got no processor. */
 void tti_helper_pause(bool pause);

@@ -109,6 +109,15 @@ static inline uint64_t count_damage(void)
 	return found;
 }
 
+static inline uint64_t ring_rows(void)
+{
+	struct tt_ring_info info = ring_info("r");
+	uint64_t rows = info.rows;
+
+	tt_ring_info_free(&info);
+	return rows;
+}
+
 /* Rows 0 to count, and no more. */
 static inline void shows(int64_t count)
 {

@@ -340,15 +340,8 @@ START_TEST(an_open_that_mends_is_counted)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("counters");
-	TCase *tcase = tcase_create("counters");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, each_filler_fills_its_own_word);
 	tcase_add_test(tcase, without_a_settings_file_nothing_is_filled);
 	tcase_add_test(tcase, times_fall_into_their_buckets);
@@ -359,9 +352,9 @@ int main(void)
 	tcase_add_test(tcase, a_clock_set_back_is_counted);
 	tcase_add_test(tcase, a_roll_that_fails_is_the_last_error);
 	tcase_add_test(tcase, an_open_that_mends_is_counted);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("counters", add);
 }

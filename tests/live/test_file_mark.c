@@ -357,15 +357,8 @@ START_TEST(what_is_not_ours_is_left_alone)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("marks of files");
-	TCase *tcase = tcase_create("marks of files");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_test(tcase, without_a_policy_there_is_no_mark);
 	tcase_add_loop_test(tcase, unsynced_rows_are_cut_and_kept, 0, 2);
 	tcase_add_test(tcase, killed_writer_loses_nothing_in_the_same_boot);
@@ -377,9 +370,9 @@ int main(void)
 	tcase_add_test(tcase, tail_behind_its_mark_is_raised);
 	tcase_add_test(tcase, mark_goes_with_the_name);
 	tcase_add_test(tcase, what_is_not_ours_is_left_alone);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("marks of files", add);
 }

@@ -194,9 +194,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("marks");
-	TCase *tcase = tcase_create("marks");
-	SRunner *runner = srunner_create(suite);
 	const TTest *const tests[] = {
 		boot_id_is_told,
 		checksums_agree,
@@ -205,14 +202,6 @@ int main(void)
 		foreign_stamps_are_not_covered,
 		ages,
 	};
-	int failed;
 
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		tcase_add_test(tcase, tests[i]);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ring_suite("marks", tests, TTI_LEN(tests));
 }

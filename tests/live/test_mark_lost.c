@@ -98,15 +98,6 @@ static void make_lost_ring(int marks)
 	ck_assert_int_gt(age_ring("r"), 1);
 }
 
-static uint64_t ring_rows(void)
-{
-	struct tt_ring_info info = ring_info("r");
-	uint64_t rows = info.rows;
-
-	tt_ring_info_free(&info);
-	return rows;
-}
-
 static void recover_ring(bool cut)
 {
 	struct tt_recover_opts opts = TT_RECOVER_OPTS_INIT;
@@ -354,24 +345,17 @@ START_TEST(a_files_writer_goes_on)
 }
 END_TEST
 
+static void add(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, a_ring_is_recovered, 0, 3 * LOSSES);
+	tcase_add_loop_test(tcase, a_feed_goes_on, 0, 3 * LOSSES);
+	tcase_add_loop_test(tcase, a_closed_ring_is_not_doubted, 0, 2 * LOSSES);
+	tcase_add_loop_test(tcase, a_change_does_not_pair_a_mark, 0, 9);
+	tcase_add_loop_test(tcase, a_file_is_recovered, 0, 3 * LOSSES);
+	tcase_add_loop_test(tcase, a_files_writer_goes_on, 0, 3 * LOSSES);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("lost marks");
-	TCase *all = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(all, 60);
-	tcase_add_checked_fixture(all, make_work_dir, drop_work_dir);
-	tcase_add_loop_test(all, a_ring_is_recovered, 0, 3 * LOSSES);
-	tcase_add_loop_test(all, a_feed_goes_on, 0, 3 * LOSSES);
-	tcase_add_loop_test(all, a_closed_ring_is_not_doubted, 0, 2 * LOSSES);
-	tcase_add_loop_test(all, a_change_does_not_pair_a_mark, 0, 9);
-	tcase_add_loop_test(all, a_file_is_recovered, 0, 3 * LOSSES);
-	tcase_add_loop_test(all, a_files_writer_goes_on, 0, 3 * LOSSES);
-	suite_add_tcase(suite, all);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ring_suite_with("lost marks", add);
 }

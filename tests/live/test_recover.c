@@ -247,15 +247,8 @@ START_TEST(plain_array_cut_short_stays_plain)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("recover");
-	TCase *tcase = tcase_create("recover");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_loop_test(tcase, each_kind_of_damage_of_a_file, 0, (int)KINDS);
 	tcase_add_test(tcase, whole_file_is_left_alone);
 	tcase_add_test(tcase, dry_run_changes_nothing);
@@ -263,9 +256,9 @@ int main(void)
 	tcase_add_test(tcase, unproven_rows_are_cut_on_demand);
 	tcase_add_test(tcase, file_that_is_written_is_refused);
 	tcase_add_test(tcase, plain_array_cut_short_stays_plain);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("recover", add);
 }

@@ -29,15 +29,6 @@ static void lose_unsynced(int64_t first, uint64_t count)
 	ck_assert_int_gt(age_ring("r"), 0);
 }
 
-static uint64_t rows_shown(void)
-{
-	struct tt_ring_info info = ring_info("r");
-	uint64_t rows = info.rows;
-
-	tt_ring_info_free(&info);
-	return rows;
-}
-
 static void recover_ring(bool cut, bool dry_run)
 {
 	struct tt_recover_opts opts = TT_RECOVER_OPTS_INIT;
@@ -84,20 +75,20 @@ START_TEST(unproven_rows_are_said_and_kept_until_they_are_cut)
 	lose_unsynced(0, 20);
 	recover_ring(false, false);
 	ck_assert(says("unproven after a reboot"));
-	ck_assert_uint_eq(rows_shown(), 20);
+	ck_assert_uint_eq(ring_rows(), 20);
 	ck_assert_uint_eq(cut_files(), 0);
 	recover_ring(true, true);
 	ck_assert(says("unproven after a reboot"));
-	ck_assert_uint_eq(rows_shown(), 20);
+	ck_assert_uint_eq(ring_rows(), 20);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.rows_cut, 20);
 	ck_assert_uint_eq(cut_files(), 3);
-	ck_assert_uint_eq(rows_shown(), 0);
+	ck_assert_uint_eq(ring_rows(), 0);
 	ck_assert_uint_eq(count_damage(), 0);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.item_count, 0);
 	goes_on(100);
-	ck_assert_uint_eq(rows_shown(), 10);
+	ck_assert_uint_eq(ring_rows(), 10);
 	tt_recover_report_free(&report);
 }
 END_TEST
@@ -114,7 +105,7 @@ START_TEST(unproven_rows_begin_behind_the_last_mark)
 	lose_unsynced(30, 12);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.rows_cut, 12);
-	ck_assert_uint_eq(rows_shown(), 30);
+	ck_assert_uint_eq(ring_rows(), 30);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.item_count, 0);
 	goes_on(42);
@@ -140,7 +131,7 @@ START_TEST(unproven_without_any_mark)
 	ck_assert_int_eq(unlink("r/.ticktail"), 0);
 	recover_ring(false, false);
 	ck_assert(says("no mark says"));
-	ck_assert_uint_eq(rows_shown(), 20);
+	ck_assert_uint_eq(ring_rows(), 20);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.rows_cut, 20);
 	ck_assert_uint_eq(cut_files(), 3);
@@ -160,27 +151,20 @@ START_TEST(nothing_is_cut_without_a_reboot)
 	tt_ring_writer_close(writer);
 	recover_ring(true, false);
 	ck_assert_uint_eq(report.item_count, 0);
-	ck_assert_uint_eq(rows_shown(), 20);
+	ck_assert_uint_eq(ring_rows(), 20);
 	tt_recover_report_free(&report);
 }
 END_TEST
 
+static void add(TCase *tcase)
+{
+	tcase_add_test(tcase, unproven_rows_are_said_and_kept_until_they_are_cut);
+	tcase_add_test(tcase, unproven_rows_begin_behind_the_last_mark);
+	tcase_add_test(tcase, unproven_without_any_mark);
+	tcase_add_test(tcase, nothing_is_cut_without_a_reboot);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("recover_doubt");
-	TCase *all = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(all, 60);
-	tcase_add_checked_fixture(all, make_work_dir, drop_work_dir);
-	tcase_add_test(all, unproven_rows_are_said_and_kept_until_they_are_cut);
-	tcase_add_test(all, unproven_rows_begin_behind_the_last_mark);
-	tcase_add_test(all, unproven_without_any_mark);
-	tcase_add_test(all, nothing_is_cut_without_a_reboot);
-	suite_add_tcase(suite, all);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ring_suite_with("recover_doubt", add);
 }

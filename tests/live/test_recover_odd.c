@@ -233,22 +233,15 @@ START_TEST(two_odd_things_take_a_hand)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("recover odd things");
-	TCase *tcase = tcase_create("recover odd things");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_loop_test(tcase, each_odd_thing_is_refused_in_words, 0, 3 * KINDS);
 	tcase_add_loop_test(tcase, each_odd_thing_is_put_aside, 0, 3 * KINDS);
 	tcase_add_test(tcase, a_writer_under_which_it_was_put_is_named);
 	tcase_add_test(tcase, two_odd_things_take_a_hand);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("recover odd things", add);
 }

@@ -207,15 +207,8 @@ START_TEST(stored_positions_stay_true)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("recover rings");
-	TCase *tcase = tcase_create("recover rings");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_loop_test(tcase, each_kind_of_damage_of_a_sealed_file, 0,
 			    (int)RING_KINDS);
 	tcase_add_loop_test(tcase, each_kind_of_damage_of_the_newest_file, 0,
@@ -226,9 +219,9 @@ int main(void)
 	tcase_add_test(tcase, ring_that_is_written_is_refused);
 	tcase_add_loop_test(tcase, newest_file_that_is_said_to_be_cut, 0, 4);
 	tcase_add_test(tcase, stored_positions_stay_true);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("recover rings", add);
 }

@@ -158,21 +158,14 @@ START_TEST(damage_at_random_places)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("recover what is shared");
-	TCase *tcase = tcase_create("recover what is shared");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_loop_test(tcase, each_kind_of_damage_of_what_is_shared, 0, (int)SHARED);
 	tcase_add_loop_test(tcase, damage_at_random_places, 0,
 			    getenv("TT_LONG") ? 2000 : 60);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("recover what is shared", add);
 }

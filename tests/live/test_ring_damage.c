@@ -179,25 +179,18 @@ START_TEST(manifest_longer_than_any)
 }
 END_TEST
 
+static void add(TCase *tcase)
+{
+	tcase_add_test(tcase, newest_of_an_unknown_type);
+	tcase_add_test(tcase, newest_of_another_type_than_the_rest);
+	tcase_add_test(tcase, newest_and_settings_at_once);
+	tcase_add_test(tcase, every_tail_gone);
+	tcase_add_test(tcase, manifest_leaves_a_file_out);
+	tcase_add_test(tcase, manifest_with_garbage_behind);
+	tcase_add_test(tcase, manifest_longer_than_any);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("ring damage");
-	TCase *tc = tcase_create("opening");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tc, 60);
-	tcase_add_checked_fixture(tc, make_work_dir, drop_work_dir);
-	tcase_add_test(tc, newest_of_an_unknown_type);
-	tcase_add_test(tc, newest_of_another_type_than_the_rest);
-	tcase_add_test(tc, newest_and_settings_at_once);
-	tcase_add_test(tc, every_tail_gone);
-	tcase_add_test(tc, manifest_leaves_a_file_out);
-	tcase_add_test(tc, manifest_with_garbage_behind);
-	tcase_add_test(tc, manifest_longer_than_any);
-	suite_add_tcase(suite, tc);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return ring_suite_with("ring damage", add);
 }

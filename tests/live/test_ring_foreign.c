@@ -222,23 +222,16 @@ START_TEST(golden_ring_is_read_right)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("ring foreign");
-	TCase *tcase = tcase_create("ring foreign");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, foreign_ring_is_read_and_taken_over);
 	tcase_add_loop_test(tcase, file_cut_by_a_foreign_writer_loses_no_row, 0, 4);
 	tcase_add_test(tcase, file_cut_short_for_good_is_damage);
 	tcase_add_test(tcase, foreign_ring_is_merged_with_its_positions);
 	tcase_add_test(tcase, golden_ring_is_read_right);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("ring foreign", add);
 }

@@ -123,22 +123,15 @@ START_TEST(what_was_put_aside_counts_and_is_told)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tcase)
 {
-	Suite *suite = suite_create("limit");
-	TCase *tcase = tcase_create("limit");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, the_disk_never_holds_more_than_the_limit);
 	tcase_add_loop_test(tcase, a_limit_that_met_a_merge_is_looked_at_again, 0, 2);
 	tcase_add_test(tcase, a_lower_limit_holds_from_the_next_open);
 	tcase_add_test(tcase, what_was_put_aside_counts_and_is_told);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return ring_suite_with("limit", add);
 }

@@ -358,19 +358,6 @@ int main(void)
 		a_writer_waits_for_one_that_is_leaving,
 		a_writer_whose_directory_was_remade_writes_where_it_was,
 	};
-	SRunner *runner;
-	Suite *suite = suite_create("surroundings");
-	TCase *tcase = tcase_create("surroundings");
-	int failed;
 
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		tcase_add_test(tcase, tests[i]);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return ring_suite("surroundings", tests, TTI_LEN(tests));
 }
