@@ -58,11 +58,14 @@ void tti_settings_format(uint8_t out[TTI_SETTINGS_MIN_BYTES],
 	struct tti_settings copy = *settings;
 
 	header.crc = header_crc(header);
-	copy.sequence = 1;
-	tti_settings_seal(&copy);
 	memset(out, 0, TTI_SETTINGS_MIN_BYTES);
 	memcpy(out, &header, sizeof(header));
-	memcpy(out + TTI_SETTINGS_OFF, &copy, sizeof(copy));
+	for (unsigned i = 0; i < TTI_SETTINGS_COPIES; i++) {
+		copy.sequence = TTI_SETTINGS_FIRST + TTI_SETTINGS_COPIES - 1 - i;
+		tti_settings_seal(&copy);
+		memcpy(out + TTI_SETTINGS_OFF + i * TTI_SETTINGS_STRIDE, &copy,
+		       sizeof(copy));
+	}
 }
 
 int tti_settings_check(const void *bytes, uint64_t file_bytes, const char *path,
@@ -149,19 +152,32 @@ int tti_settings_pick(const void *file, struct tti_settings *out, unsigned *whic
 	return TT_OK;
 }
 
-unsigned tti_settings_bad_copies(const void *file)
+static void load_copy(const void *file, unsigned i, struct tti_settings *out)
+{
+	memcpy(out, (const uint8_t *)file + TTI_SETTINGS_OFF + i * TTI_SETTINGS_STRIDE,
+	       sizeof(*out));
+}
+
+/* Of a file that was made with one copy, and never changed since, the other is empty. */
+static bool is_copy_unused(const struct tti_settings *copy,
+			   const struct tti_settings *other)
 {
 	static const struct tti_settings empty;
+
+	return memcmp(copy, &empty, sizeof(*copy)) == 0 &&
+	       other->sequence < TTI_SETTINGS_FIRST && is_copy_valid(other);
+}
+
+unsigned tti_settings_bad_copies(const void *file)
+{
+	struct tti_settings copies[TTI_SETTINGS_COPIES];
 	unsigned bad = 0;
 
-	for (unsigned i = 0; i < TTI_SETTINGS_COPIES; i++) {
-		struct tti_settings copy;
-
-		memcpy(&copy,
-		       (const uint8_t *)file + TTI_SETTINGS_OFF + i * TTI_SETTINGS_STRIDE,
-		       sizeof(copy));
-		bad += !is_copy_valid(&copy) && memcmp(&copy, &empty, sizeof(copy)) != 0;
-	}
+	for (unsigned i = 0; i < TTI_SETTINGS_COPIES; i++)
+		load_copy(file, i, &copies[i]);
+	for (unsigned i = 0; i < TTI_SETTINGS_COPIES; i++)
+		bad += !is_copy_valid(&copies[i]) &&
+		       !is_copy_unused(&copies[i], &copies[1 - i]);
 	return bad;
 }
 

@@ -31,6 +31,7 @@
 #define TTI_SETTINGS_STRIDE \
 	0x200 /* from copy 0 to copy 1, from mark 0 to mark 1: a sector */
 #define TTI_SETTINGS_COPIES 2
+#define TTI_SETTINGS_FIRST 2 /* sequence of the older copy in a new file */
 #define TTI_WORDS_OFF 0x1000
 #define TTI_COUNTERS_OFF 0x1400
 #define TTI_MARKS_OFF 0x2000
@@ -250,7 +251,7 @@ static_assert(TTI_READERS_OFF + TTI_READER_SLOTS * sizeof(struct tti_reader_slot
 static_assert(sizeof(_Atomic(uint64_t)) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
 	      "readers map PROT_READ: loads must be plain 8-byte loads");
 
-/* A whole new file of TTI_SETTINGS_MIN_BYTES: header, copy 0 with sequence 1 and its CRC, all
+/* A whole new file of TTI_SETTINGS_MIN_BYTES: header, both copies, the first one newer, all
  * else zero. */
 void tti_settings_format(uint8_t out[TTI_SETTINGS_MIN_BYTES],
 			 const struct tti_settings *settings);
@@ -265,7 +266,8 @@ int tti_settings_check(const void *bytes, uint64_t file_bytes, const char *path,
  * neither is valid.  *which_out (may be NULL): the number of the copy. */
 int tti_settings_pick(const void *file, struct tti_settings *out, unsigned *which_out,
 		      const char *path, struct tt_error *err);
-/* How many copies are neither valid nor empty; file as above. */
+/* How many copies are not valid, nor empty as the second one of a file that was made with one
+ * is until its first change; file as above. */
 unsigned tti_settings_bad_copies(const void *file);
 /* Bytes between header and words that must be zero and are not. */
 bool tti_settings_has_dirt(const void *file);

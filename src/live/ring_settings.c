@@ -195,6 +195,27 @@ int tti_ring_remake_settings(struct tti_ring *ring, char aside[64], struct tt_er
 	return rc < 0 ? rc : rewrite(ring, &ring->settings, err);
 }
 
+/* What was lost may have been the later one: the one that is left counts from now on, and that
+ * is said. */
+static int mend_copy(struct tti_ring *ring, struct tti_repair *repair,
+		     struct tt_error *err)
+{
+	struct tti_settings settings = ring->settings;
+	uint8_t page[TTI_WORDS_OFF];
+	int rc = tti_pread_all(ring->set_fd, page, sizeof(page), 0);
+
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path, "read of " TTI_SETTINGS_NAME);
+	if (!tti_settings_bad_copies(page))
+		return TT_OK;
+	rc = tti_ring_store_settings(ring, &settings, err);
+	if (rc == TT_OK)
+		tti_repair_add(repair,
+			       "a copy of the settings was damaged; the other one, which "
+			       "may be older, counts");
+	return rc;
+}
+
 int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 			   struct tti_repair *repair, struct tt_error *err)
 {
@@ -202,7 +223,7 @@ int tti_ring_mend_settings(struct tti_ring *ring, const struct tti_live *newest,
 	int rc = ring->set_rc;
 
 	if (ring->set.addr)
-		return TT_OK;
+		return mend_copy(ring, repair, err);
 	if (rc == TT_E_DAMAGED || rc == -ENODATA) {
 		rc = mend_damaged(ring, &settings, repair, err);
 	} else if (rc == -ENOENT) {

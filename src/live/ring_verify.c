@@ -214,7 +214,8 @@ static void check_settings(struct check *check)
 	}
 	if (tti_settings_bad_copies(page))
 		say(check, TTI_SETTINGS_NAME,
-		    "a copy of the settings is damaged; the other one counts");
+		    "a copy of the settings is damaged; the other one, which "
+		    "may be older, counts");
 	check_zeros(check, page, sizeof(struct tti_settings_header), TTI_SETTINGS_OFF);
 	check_zeros(check, page, TTI_SETTINGS_OFF + sizeof(picked),
 		    TTI_SETTINGS_OFF + TTI_SETTINGS_STRIDE);

@@ -112,7 +112,8 @@ START_TEST(new_file_is_valid_and_gives_back_its_settings)
 	ck_assert_int_eq(tti_settings_check(file, sizeof(file) + 7, "s", &err), TT_OK);
 	ck_assert_int_eq(tti_settings_pick(file, &back, &which, "s", &err), TT_OK);
 	ck_assert_uint_eq(which, 0);
-	ck_assert_uint_eq(back.sequence, 1);
+	ck_assert_uint_eq(back.sequence, 3);
+	ck_assert_uint_eq(tti_settings_bad_copies(file), 0);
 	ck_assert_uint_eq(back.capacity, 50000);
 	ck_assert_uint_eq(tti_settings_entries(sizeof(file)), TTI_ENTRIES_FIRST);
 	ck_assert_uint_eq(tti_settings_entries(sizeof(file) + 127), TTI_ENTRIES_FIRST);
@@ -174,7 +175,7 @@ START_TEST(newer_valid_copy_counts)
 	unsigned which;
 
 	*second = some_settings();
-	second->sequence = 2;
+	second->sequence = 4;
 	second->keep = 8;
 	tti_settings_seal(second);
 	ck_assert_int_eq(tti_settings_pick(file, &back, &which, "s", &err), TT_OK);
@@ -189,6 +190,22 @@ START_TEST(newer_valid_copy_counts)
 	ck_assert_uint_eq(back.keep, 4);
 	copy_at(0)->crc ^= 1;
 	ck_assert_int_eq(tti_settings_pick(file, &back, NULL, "s", &err), TT_E_DAMAGED);
+}
+END_TEST
+
+/* Only beside sequence 1 was there never another copy. */
+START_TEST(an_empty_copy_was_lost)
+{
+	for (unsigned which = 0; which < 2; which++) {
+		make_file();
+		memset(copy_at(which), 0, sizeof(struct tti_settings));
+		ck_assert_uint_eq(tti_settings_bad_copies(file), 1);
+		copy_at(1 - which)->sequence = 1;
+		tti_settings_seal(copy_at(1 - which));
+		ck_assert_uint_eq(tti_settings_bad_copies(file), 0);
+		copy_at(1 - which)->crc ^= 1;
+		ck_assert_uint_eq(tti_settings_bad_copies(file), 2);
+	}
 }
 END_TEST
 
@@ -248,6 +265,7 @@ int main(void)
 	tcase_add_test(settings, any_changed_header_bit_is_damage);
 	tcase_add_test(settings, newer_versions_are_refused_politely);
 	tcase_add_test(settings, newer_valid_copy_counts);
+	tcase_add_test(settings, an_empty_copy_was_lost);
 	tcase_add_test(settings, settings_out_of_range_are_named);
 	tcase_add_test(settings, newer_valid_mark_counts);
 	suite_add_tcase(suite, manifest);

@@ -181,6 +181,9 @@ def mark(sequence=1, file=first, start=0, stop=10):
     return struct.pack("<QQQQQ16sII", sequence, file, start, stop, 5, b"b" * 16, 6, 0)
 
 
+# the first mark of a ring says nothing, in slot 1; the one that says something comes beside it
+silent = struct.pack("<QQQQQ16sII", 1, 0, 0, 0, 0, bytes(16), 0, 0)
+
 for name, data in {
     "untouched": b"\x00", "bad_magic": b"\x00TKTTAIL2", "zero_header": b"\x00" + bytes(128),
     "version_2": b"\x00" + struct.pack("<QI", 0x314c494154544b54, 2),
@@ -188,6 +191,7 @@ for name, data in {
     "copy": b"\x05" + copy(), "second_copy": b"\x07" + copy(sequence=9),
     "copy_not_sealed": b"\x01" + copy(), "sequence_0": b"\x05" + copy(sequence=0),
     "sequence_largest": b"\x07" + copy(sequence=FULL),
+    "copy_lost": b"\x05" + bytes(128), "copies_lost": b"\x01" + bytes(640),
     "capacity_0": b"\x05" + copy(capacity=0), "capacity_largest": b"\x05" + copy(capacity=FULL),
     "keep_1": b"\x05" + copy(keep=1), "keep_many": b"\x05" + copy(keep=2 ** 40),
     "sync_each": b"\x05" + copy(sync_ms=0), "sync_negative": b"\x05" + copy(sync_ms=-2),
@@ -196,6 +200,9 @@ for name, data in {
     "flags": b"\x05" + copy(flags=3), "unknown_flags": b"\x05" + copy(flags=0x80000000),
     "old_tail": b"\x05" + copy(tail_words=4), "tail_words_6": b"\x05" + copy(tail_words=6),
     "mark": b"\x06" + mark(), "mark_not_sealed": b"\x02" + mark(),
+    "mark_silent": b"\x06" + bytes(512) + silent,
+    "mark_beside_silent": b"\x06" + mark(sequence=2).ljust(512, b"\0") + silent,
+    "mark_beside_none": b"\x06" + mark(sequence=2),
     "mark_backwards": b"\x06" + mark(start=11), "both_bad": b"\x01" + bytes(1024),
     "ones": b"\x00" + b"\xff" * 4096, "nothing": b"",
 }.items():

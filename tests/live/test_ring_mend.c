@@ -321,6 +321,110 @@ START_TEST(child_of_a_killed_writer_keeps_no_lock)
 }
 END_TEST
 
+static void note_damage(void *ctx, const struct tt_damage *damage)
+{
+	snprintf(ctx, 512, "%s: %s", damage->path, damage->what);
+}
+
+static uint64_t found_in(const char *dir, char what[512])
+{
+	uint64_t found = 99;
+
+	what[0] = '\0';
+	OK(tt_ring_verify(dir, note_damage, what, &found, &err));
+	return found;
+}
+
+static void zero_copy(unsigned which)
+{
+	const struct tti_settings empty = { 0 };
+	int fd = open("r/.ticktail", O_WRONLY | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pwrite(fd, &empty, sizeof(empty),
+				TTI_SETTINGS_OFF + which * TTI_SETTINGS_STRIDE),
+			 sizeof(empty));
+	close(fd);
+}
+
+/* The newer copy of the settings is zeroed, as by a lost sector: the older one counts, verify
+ * tells, and the next writer stores it again and tells. */
+static void lose_a_copy(unsigned which, uint64_t keep)
+{
+	struct tt_ring_writer *writer;
+	char what[512];
+
+	zero_copy(which);
+	ck_assert_uint_eq(found_in("r", what), 1);
+	ck_assert_msg(strstr(what, ".ticktail: a copy of the settings"), "%s", what);
+	ck_assert_uint_eq(ring_info("r").opts.keep, keep);
+	writer = open_writer("r");
+	ck_assert_msg(strstr(tt_ring_writer_repaired(writer), "a copy of the settings"),
+		      "%s", tt_ring_writer_repaired(writer));
+	tt_ring_writer_close(writer);
+	ck_assert_msg(found_in("r", what) == 0, "%s", what);
+	ck_assert_uint_eq(ring_info("r").opts.keep, keep);
+	writer = open_writer("r");
+	ck_assert_str_eq(tt_ring_writer_repaired(writer), "");
+	tt_ring_writer_close(writer);
+}
+
+START_TEST(a_lost_copy_of_the_settings_is_told_and_stored_again)
+{
+	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
+	char what[512];
+
+	create_ring("r", 8, 2);
+	ck_assert_uint_eq(found_in("r", what), 0);
+	lose_a_copy(0, 2); /* of a new ring: both say the same */
+	lose_a_copy(1, 2);
+	opts.keep = 5;
+	opts.capacity = 8;
+	OK(tt_ring_set("r", &opts, &err));
+	ck_assert_uint_eq(found_in("r", what), 0);
+	ck_assert_uint_eq(ring_info("r").opts.keep, 5);
+}
+END_TEST
+
+START_TEST(a_lost_change_of_the_settings_is_told)
+{
+	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
+
+	create_ring("r", 8, 2);
+	opts.keep = 5;
+	opts.capacity = 8;
+	OK(tt_ring_set("r", &opts, &err));
+	lose_a_copy(1, 2); /* the first change goes over copy 1 */
+}
+END_TEST
+
+/* The first mark of a ring that is synced says nothing.  Byte for byte; never to change. */
+START_TEST(the_first_mark_is_silent)
+{
+	static const uint8_t silent[64] = "\1\0\0\0\0\0\0\0"
+					  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+					  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+					  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+					  "\0\0\0\0"
+					  "\x65\x04\xc6\x77";
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer = NULL;
+	uint8_t bytes[TTI_READERS_OFF];
+	uint64_t second[2];
+
+	create_ring("r", 8, 2);
+	opts.sync_ms = 1000;
+	opts.no_helper = true;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
+	read_file("r/.ticktail", bytes, sizeof(bytes));
+	ck_assert_mem_eq(bytes + TTI_MARKS_OFF + TTI_SETTINGS_STRIDE, silent, 64);
+	memcpy(second, bytes + TTI_MARKS_OFF, sizeof(second));
+	ck_assert_uint_eq(second[0], 2);
+	ck_assert_uint_eq(second[1], tt_ring_writer_pos(writer).file);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -334,6 +438,9 @@ int main(void)
 		readers_go_by_the_directory_when_the_manifest_is_lost,
 		entries_grow_with_the_files,
 		child_of_a_killed_writer_keeps_no_lock,
+		a_lost_copy_of_the_settings_is_told_and_stored_again,
+		a_lost_change_of_the_settings_is_told,
+		the_first_mark_is_silent,
 	};
 
 	return ring_suite("mended rings", tests, sizeof(tests) / sizeof(tests[0]));
