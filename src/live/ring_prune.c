@@ -176,6 +176,25 @@ struct prune {
 	int64_t now_ns;
 };
 
+/* A file that never had a row: its name may have been given long before the last rows of the
+ * file before. */
+static bool is_empty(const struct prune *prune, const struct tti_ring_item *item)
+{
+	uint64_t idx = tti_ring_find_entry(&prune->ring, item->name), rows;
+	const struct tti_entry *entry;
+	struct tti_drop drop;
+
+	if (idx == TTI_NO_ENTRY || item->merged)
+		return false; /* npyt names a file as it rolls */
+	entry = tti_ring_entry(&prune->ring, idx);
+	rows = tti_field_load(&entry->rows);
+	if (tti_field_load(&entry->first_row_ns) != INT64_MIN)
+		return false;
+	if (rows != TTI_ROWS_UNKNOWN)
+		return rows == 0;
+	return look(&prune->ring, item, &drop, NULL) == TT_OK && drop.end == 0;
+}
+
 /* No row of a file is younger than the first one of the next.  A name alone tells less: it is
  * given ahead, and a feed that was stopped then goes on in the file before. */
 static int64_t followed_ns(const struct prune *prune, size_t i)
@@ -184,7 +203,7 @@ static int64_t followed_ns(const struct prune *prune, size_t i)
 		const struct tti_ring_item *next = &prune->items.at[k];
 		int64_t first;
 
-		if (next->shadowed)
+		if (next->shadowed || is_empty(prune, next))
 			continue;
 		first = tti_ring_first_row_ns(&prune->ring, next);
 		return next->name <= (uint64_t)prune->now_ns

@@ -435,6 +435,43 @@ START_TEST(rows_after_the_name_are_not_pruned_as_older)
 }
 END_TEST
 
+/* Nor does that of a file that never got a row: it was left empty, or has none yet. */
+START_TEST(an_empty_file_does_not_tell_how_old_rows_are)
+{
+	struct tt_ring_prune_opts prune = TT_RING_PRUNE_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	struct tt_ring_pruned pruned;
+	struct tti_ring ring;
+	uint64_t newest;
+
+	create_ring("r", ROWS, 2);
+	writer = name_ahead("r", 2);
+	OK(tti_ring_open(&ring, "r", true, &err));
+	OK(tti_ring_publish_name(&ring, writer->next->name, &err));
+	tti_ring_close(&ring);
+	prune.before_ns = tti_clock_realtime_ns();
+	put_rows(writer, ROWS - 2, 3);
+	OK(tt_ring_prune("r", &prune, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 0);
+	go_on(writer);
+	check_looks("r", 3, ROWS + 1);
+
+	/* a queue of one file, as npyt has them, with none in it */
+	writer = open_writer("r");
+	put_rows(writer, ROWS + 1, 1);
+	OK(tt_ring_roll(writer, &err));
+	newest = tt_ring_writer_pos(writer).file;
+	tt_ring_writer_close(writer);
+	write_file("r/.lock", &newest, sizeof(newest));
+	prune.dry_run = true;
+	OK(tt_ring_prune("r", &prune, &pruned, &err));
+	ck_assert_uint_eq(pruned.files, 0);
+	prune.before_ns = tti_clock_realtime_ns() + INT64_C(3600000000000);
+	OK(tt_ring_prune("r", &prune, &pruned, &err));
+	ck_assert_uint_eq(pruned.rows, ROWS);
+}
+END_TEST
+
 /* Without a manifest the directory tells: not that a file is there in which rows will be. */
 START_TEST(a_named_file_is_passed_over_without_a_manifest)
 {
@@ -701,6 +738,7 @@ int main(void)
 		a_name_that_cannot_be_given_is_told_by_the_roll,
 		a_named_file_is_passed_over_by_all,
 		rows_after_the_name_are_not_pruned_as_older,
+		an_empty_file_does_not_tell_how_old_rows_are,
 		a_named_file_is_passed_over_without_a_manifest,
 		what_a_killed_writer_named_is_removed,
 		what_a_killed_writer_named_is_no_damage_for_recover,
