@@ -51,6 +51,16 @@ static inline uint64_t files_there(void)
 	return files_in("r");
 }
 
+/* That the ring has by its own account. */
+static inline uint64_t files_told(const char *dir)
+{
+	struct tt_ring_info info = ring_info(dir);
+	uint64_t count = info.file_count;
+
+	tt_ring_info_free(&info);
+	return count;
+}
+
 static inline void say_damage(void *ctx, const struct tt_damage *damage)
 {
 	(void)ctx;

@@ -335,6 +335,15 @@ static uint64_t found_in(const char *dir, char what[512])
 	return found;
 }
 
+static uint64_t keep_of(const char *dir)
+{
+	struct tt_ring_info info = ring_info(dir);
+	uint64_t keep = info.opts.keep;
+
+	tt_ring_info_free(&info);
+	return keep;
+}
+
 static void zero_copy(unsigned which)
 {
 	const struct tti_settings empty = { 0 };
@@ -357,13 +366,13 @@ static void lose_a_copy(unsigned which, uint64_t keep)
 	zero_copy(which);
 	ck_assert_uint_eq(found_in("r", what), 1);
 	ck_assert_msg(strstr(what, ".ticktail: a copy of the settings"), "%s", what);
-	ck_assert_uint_eq(ring_info("r").opts.keep, keep);
+	ck_assert_uint_eq(keep_of("r"), keep);
 	writer = open_writer("r");
 	ck_assert_msg(strstr(tt_ring_writer_repaired(writer), "a copy of the settings"),
 		      "%s", tt_ring_writer_repaired(writer));
 	tt_ring_writer_close(writer);
 	ck_assert_msg(found_in("r", what) == 0, "%s", what);
-	ck_assert_uint_eq(ring_info("r").opts.keep, keep);
+	ck_assert_uint_eq(keep_of("r"), keep);
 	writer = open_writer("r");
 	ck_assert_str_eq(tt_ring_writer_repaired(writer), "");
 	tt_ring_writer_close(writer);
@@ -382,7 +391,7 @@ START_TEST(a_lost_copy_of_the_settings_is_told_and_stored_again)
 	opts.capacity = 8;
 	OK(tt_ring_set("r", &opts, &err));
 	ck_assert_uint_eq(found_in("r", what), 0);
-	ck_assert_uint_eq(ring_info("r").opts.keep, 5);
+	ck_assert_uint_eq(keep_of("r"), 5);
 }
 END_TEST
 
