@@ -148,7 +148,8 @@ TT_API int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count);
 /* Seal: start a new file now; nothing to do when the newest is empty. */
 TT_API int tt_ring_roll(struct tt_ring_writer *writer, struct tt_error *err);
 /* All rows so far to disk.  Also an error that the helper met since the last call, and again
- * for as long as rows of a file are concerned whose fdatasync failed. */
+ * for as long as rows of a file are concerned whose fdatasync failed, or until the writer is
+ * opened anew when the directory, settings or manifest could not be synced. */
 TT_API int tt_ring_sync(struct tt_ring_writer *writer, struct tt_error *err);
 /* Position after the last row. */
 TT_API struct tt_pos tt_ring_writer_pos(const struct tt_ring_writer *writer);

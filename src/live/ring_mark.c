@@ -78,8 +78,19 @@ int tti_ring_marker_init(struct tti_ring_marker *marker, const struct tti_ring *
 	return TT_OK;
 }
 
+/* What the kernel could not write it drops, and its next answer is yes: after that nothing is
+ * known to be on disk any more. */
+static int sync_or_lose(int fd, bool *lost)
+{
+	if (fdatasync(fd) == 0)
+		return TT_OK;
+	*lost = true;
+	return -errno;
+}
+
 /* Sequences alternate between the slots. */
-static int put(const struct tti_ring *ring, struct tti_mark *mark, struct tt_error *err)
+static int put(const struct tti_ring *ring, struct tti_mark *mark, bool *lost,
+	       struct tt_error *err)
 {
 	uint64_t at =
 		TTI_MARKS_OFF + mark->sequence % TTI_MARK_SLOTS * TTI_SETTINGS_STRIDE;
@@ -89,8 +100,8 @@ static int put(const struct tti_ring *ring, struct tti_mark *mark, struct tt_err
 	TTI_FAILPOINT("ring.mark.before_store");
 	rc = tti_pwrite_all(ring->set_fd, mark, sizeof(*mark), at);
 	TTI_FAILPOINT("ring.mark.stored");
-	if (rc == TT_OK && fdatasync(ring->set_fd) < 0)
-		rc = -errno;
+	if (rc == TT_OK)
+		rc = sync_or_lose(ring->set_fd, lost);
 	TTI_FAILPOINT("ring.mark.synced");
 	return rc < 0 ? tti_fail_sys(err, rc, ring->path,
 				     "store a mark in " TTI_SETTINGS_NAME)
@@ -100,6 +111,7 @@ static int put(const struct tti_ring *ring, struct tti_mark *mark, struct tt_err
 int tti_ring_mark_mend(const struct tti_ring *ring, unsigned i, struct tt_error *err)
 {
 	struct tti_mark other, none = { 0 };
+	bool lost;
 	int rc = tti_ring_mark_load(ring, &other);
 
 	if (rc < 0)
@@ -111,7 +123,7 @@ int tti_ring_mark_mend(const struct tti_ring *ring, unsigned i, struct tt_error 
 	memcpy(none.boot_id, other.boot_id, sizeof(none.boot_id));
 	if (tti_boot_is_zero(none.boot_id)) /* closed, and then somebody went on */
 		memset(none.boot_id, 0xff, sizeof(none.boot_id));
-	return put(ring, &none, err);
+	return put(ring, &none, &lost, err);
 }
 
 /* A first mark that says nothing, not even of a boot: no other ever stands alone, so where one
@@ -124,26 +136,27 @@ static int put_first(const struct tti_ring *ring, struct tti_ring_marker *marker
 
 	if (marker->sequence != 0)
 		return TT_OK;
-	rc = put(ring, &first, err);
+	rc = put(ring, &first, &marker->lost, err);
 	if (rc == TT_OK)
 		marker->sequence = 1;
 	return rc;
 }
 
 /* What makes a file findable is on disk before a mark speaks of it. */
-static int sync_names(const struct tti_ring *ring, struct tt_error *err)
+static int sync_names(const struct tti_ring *ring, bool *lost, struct tt_error *err)
 {
 	int rc = tti_fsync_dir(ring->dirfd);
 
-	if (rc == TT_OK && ring->lock_fd >= 0 && fdatasync(ring->lock_fd) < 0)
-		rc = -errno;
-	if (rc == TT_OK && fdatasync(ring->set_fd) < 0)
-		rc = -errno;
+	*lost |= rc < 0;
+	if (rc == TT_OK && ring->lock_fd >= 0)
+		rc = sync_or_lose(ring->lock_fd, lost);
+	if (rc == TT_OK)
+		rc = sync_or_lose(ring->set_fd, lost);
 	return rc < 0 ? tti_fail_sys(err, rc, ring->path, "fsync of its names") : TT_OK;
 }
 
 static int sync_file(const struct tti_ring *ring, const struct tti_ring_item *item,
-		     struct tt_error *err)
+		     bool *lost, struct tt_error *err)
 {
 	char file_name[TTI_RING_NAME_BYTES];
 	tti_auto_fd fd = -1;
@@ -154,13 +167,13 @@ static int sync_file(const struct tti_ring *ring, const struct tti_ring_item *it
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		rc = errno == ENOENT ? TT_OK : -errno; /* merged or removed */
-	else if (fdatasync(fd) < 0)
-		rc = -errno;
+	else
+		rc = sync_or_lose(fd, lost);
 	return rc < 0 ? tti_fail_sys(err, rc, ring->path, file_name) : TT_OK;
 }
 
 /* Files that a writer before, or one that does not sync, may have left unsynced. */
-static int sync_older(struct tti_ring *ring, const struct tti_ring_marker *marker,
+static int sync_older(struct tti_ring *ring, struct tti_ring_marker *marker,
 		      uint64_t before, struct tt_error *err)
 {
 	tti_auto_items items = { 0 };
@@ -168,7 +181,7 @@ static int sync_older(struct tti_ring *ring, const struct tti_ring_marker *marke
 
 	for (size_t i = 0; rc == TT_OK && i < items.count; i++)
 		if (items.at[i].name >= marker->since && items.at[i].name < before)
-			rc = sync_file(ring, &items.at[i], err);
+			rc = sync_file(ring, &items.at[i], &marker->lost, err);
 	return rc;
 }
 
@@ -197,7 +210,7 @@ static int mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 		if (marker->lazy)
 			rc = sync_older(ring, marker, next->file, err);
 		if (rc == TT_OK)
-			rc = sync_names(ring, err);
+			rc = sync_names(ring, &marker->lost, err);
 		marker->rows = (struct tti_rows_crc){ 0 };
 		marker->file = rc < 0 ? 0 : next->file;
 	}
@@ -210,7 +223,7 @@ static int mark(struct tti_ring *ring, struct tti_ring_marker *marker,
 	next->from = marker->rows.from;
 	next->rows_crc = marker->rows.crc;
 	next->sequence = marker->sequence + 1;
-	rc = put(ring, next, err);
+	rc = put(ring, next, &marker->lost, err);
 	if (rc < 0)
 		return rc;
 	marker->sequence = next->sequence;
@@ -250,7 +263,7 @@ int tti_ring_mark_none(struct tti_ring *ring, struct tti_ring_marker *marker,
 	marker->none = true;
 	if (!marker->has_boot && marker->sequence == 0)
 		return TT_OK;
-	rc = put(ring, &next, err);
+	rc = put(ring, &next, &marker->lost, err);
 	if (rc == TT_OK)
 		marker->sequence = next.sequence;
 	return rc;
@@ -260,7 +273,7 @@ int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t 
 			   struct tt_error *err)
 {
 	struct tti_mark next;
-	bool sure;
+	bool sure, lost;
 	int rc = tti_ring_mark_load_sure(ring, &next, &sure);
 
 	if (rc < 0)
@@ -272,7 +285,7 @@ int tti_ring_mark_changing(const struct tti_ring *ring, uint64_t name, uint64_t 
 	next.rows_crc = 0;
 	if (sure) /* else in its own place: the other one stays lost */
 		next.sequence++;
-	return put(ring, &next, err);
+	return put(ring, &next, &lost, err);
 }
 
 int tti_ring_mark_changing_in(int dirfd, const char *path, uint64_t name, uint64_t row,

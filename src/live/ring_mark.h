@@ -19,6 +19,7 @@ struct tti_ring_marker {
 	uint64_t since;	   /* files from this on may be unsynced, and ... */
 	bool lazy;	   /* ... must be before one after them is marked */
 	bool none;	   /* finished files are not synced by who finishes them */
+	bool lost; /* names or marks could not be synced: none counts from then on */
 	struct tti_rows_crc rows;
 };
 

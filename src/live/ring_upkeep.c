@@ -43,6 +43,13 @@ int tti_upkeep_tell(struct tt_ring_writer *writer, struct tt_error *err)
 
 static int lost(const struct tti_wfile *file, struct tt_error *err)
 {
+	if (!file->lost)
+		return tti_fail(
+			err, -EIO,
+			"%s: an earlier fsync of the ring's directory, settings or "
+			"manifest failed: this file may not be found after a power "
+			"loss; close the writer and open it again",
+			file->live.path);
 	return tti_fail(err, -EIO,
 			"%s: an earlier fdatasync failed: rows from %" PRIu64
 			" on may not be on disk",
@@ -79,7 +86,7 @@ int tti_upkeep_sync(struct tt_ring_writer *writer, struct tti_wfile *file,
 	int rc;
 
 	atomic_store_explicit(&writer->synced_ns, before, memory_order_relaxed);
-	if (file->lost)
+	if (file->lost || writer->marker.lost)
 		return lost(file, err);
 	TTI_FAILPOINT("ring.sync.before");
 	if (fdatasync(file->live.fd) < 0) {
@@ -159,8 +166,11 @@ int tti_upkeep_finish(struct tt_ring_writer *writer, struct tt_error *err)
 			first = rc;
 	}
 	TTI_FAILPOINT("ring.finish.synced");
-	if (syncs) {
+	if (syncs && !writer->marker.lost) {
 		rc = sync_names(writer, first == TT_OK ? err : NULL);
+		writer->marker.lost = rc < 0;
+		if (rc < 0)
+			tti_count_sync_failed(tti_writer_counters(writer));
 		if (first == TT_OK)
 			first = rc;
 	}

@@ -376,6 +376,46 @@ START_TEST(failed_sync_stays_failed)
 }
 END_TEST
 
+/* The same of what makes a file findable: rows that are on disk are no use without it. */
+START_TEST(names_that_were_not_synced_stay_so)
+{
+	static const char *const made[] = { "r", "s" };
+	int saved, ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	for (int i = 0; i < 2; i++) {
+		struct tt_ring_writer *writer;
+		int fd;
+
+		create_ring(made[i], 100, 3);
+		writer = open_with(made[i], 60000, 250);
+		put_rows(writer, 0, 1);
+		OK(tt_ring_roll(writer, &err)); /* the next mark has names to sync */
+		put_rows(writer, 1, 1);
+		fd = i == 0 ? writer->ring.lock_fd : writer->ring.set_fd;
+		saved = dup(fd);
+		ck_assert_int_eq(dup2(ends[0], fd), fd); /* cannot be synced */
+		ck_assert_int_lt(tt_ring_sync(writer, &err), 0);
+		ck_assert_int_eq(dup2(saved, fd), fd);
+		ck_assert_int_eq(tt_ring_sync(writer, &err), -EIO);
+		ck_assert_ptr_nonnull(strstr(err.text, "earlier fsync"));
+		put_rows(writer, 2, 1);
+		OK(tt_ring_roll(writer, &err)); /* the feed goes on */
+		put_rows(writer, 3, 1);
+		ck_assert_int_eq(tt_ring_sync(writer, &err), -EIO);
+		ck_assert_uint_ge(counters(made[i]).sync_failures, 1);
+		tt_ring_writer_close(writer);
+		close(saved);
+		writer = open_with(made[i], 60000, 250);
+		OK(tt_ring_sync(writer, &err));
+		ck_assert_int_eq(tt_ring_writer_close(writer), TT_OK);
+		check_rows(made[i], 4);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 /* Nor at a writer whose owner says again and again that there is nothing to do. */
 START_TEST(pulse_of_an_idle_ring_sleeps)
 {
@@ -416,6 +456,7 @@ int main(void)
 		fork_while_the_threads_run,
 		sleeping_readers_are_woken_by_each_policy,
 		failed_sync_stays_failed,
+		names_that_were_not_synced_stay_so,
 		pulse_of_an_idle_ring_sleeps,
 	};
 
