@@ -10,18 +10,22 @@ cleanup_fn() { [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; }
 count() { "$ticktail" read "$1" 2>/dev/null | tail -n +2 | wc -l | tr -d ' '; }
 files() { find r -name '*.npy' | wc -l | tr -d ' '; }
 listed() { "$ticktail" info r --json | tr -d ' \n' | grep -o '"name":"' | wc -l | tr -d ' '; }
-is_ahead() { [ "$(count r)" = "$1" ] && [ "$(files)" -gt "$2" ]; }
-# Stops the feed with $1 rows in the ring and a file more than the $2 that hold them.  A name that
-# no roll uses goes back after a second, so rows may have to come again.
+last_is() { [ "$("$ticktail" read r | tail -n 1)" = "$1" ]; }
+is_ahead() { last_is $rows && [ "$(files)" -gt "$(listed)" ]; }
+# Feeds from row $1 to row $rows and stops the feed with a file more than those that hold them.
+# A name that no roll uses goes back after a second, which may pass before the feed stands: then
+# the rows of another file come.
 stop_ahead() {
-	tt_tries=0
+	tt_tries=0 tt_from=$1
 	while :; do
-		wait_for 1 is_ahead "$1" "$2"
+		seq "$tt_from" $rows >&3
+		wait_for 2 is_ahead
 		kill -STOP $pid
-		is_ahead "$1" "$2" && return
+		is_ahead && return
 		kill -CONT $pid
 		tt_tries=$((tt_tries + 1))
 		[ $tt_tries -lt 20 ] || return 1
+		tt_from=$((rows + 1)) rows=$((rows + capacity))
 	done
 }
 
@@ -32,17 +36,17 @@ mkfifo feed
 "$ticktail" append r feed --columns value --sync 100 >said 2>&1 &
 pid=$!
 exec 3>feed
-seq 1 $rows >&3
-stop_ahead $rows 5 && ok "the feed stands with a file named ahead" || not_ok "no name ahead" "$(ls -la r; cat said)"
+stop_ahead 1 && ok "the feed stands with a file named ahead" || not_ok "no name ahead" "$(ls -la r; cat said)"
 
 ahead=$(find r -name '*.npy' | sort | tail -n 1)
-is "info lists what was published" "$(listed)" 5
+full=$(((rows + 2) / capacity))
+is "info lists what was published" "$(listed)" $full
 is "read" "$(count r)" $rows
 is "tail" "$("$ticktail" tail r -n 3 | tail -n +2 | tr '\n' ' ')" "$((rows - 2)) $((rows - 1)) $rows "
 exits 0 "status" "$ticktail" status r
 exits 0 "verify" "$ticktail" verify r
 exits 0 "archive" "$ticktail" archive r -o a.h5
-is "the archive has the sealed rows" "$("$ticktail" read a.h5 r | tail -n +2 | wc -l | tr -d ' ')" $((4 * capacity))
+is "the archive has the sealed rows" "$("$ticktail" read a.h5 r | tail -n +2 | wc -l | tr -d ' ')" $(((full - 1) * capacity))
 exits 0 "backup" "$ticktail" backup r copy
 is "the copy has the rows" "$(count copy)" $rows
 exits 0 "the copy is whole" "$ticktail" verify copy
@@ -66,7 +70,7 @@ from loguru import logger
 from npyt import NPY8
 logger.remove()
 reader = NPY8('r', $capacity, 2).load()
-got = numpy.concatenate([numpy.array(reader.read($capacity)) for _ in range(4)])
+got = numpy.concatenate([numpy.array(reader.read($capacity)) for _ in range($full)])
 assert got[-1] == $rows, got[-5:]"
 	exits 0 "verify after npyt" "$ticktail" verify r
 else
@@ -75,28 +79,18 @@ fi
 
 kill -CONT $pid
 seq $((rows + 1)) $((rows + 5)) >&3
-last_is() { [ "$("$ticktail" read r | tail -n 1)" = "$1" ]; }
 wait_for 20 last_is $((rows + 5)) && ok "the feed goes on" || not_ok "the feed goes on" "$(cat said)"
 exits 0 "verify beside it" "$ticktail" verify r
 
 # the same, and the feed is killed
-seq $((rows + 6)) $((rows + capacity)) >&3
-killed() { last_is $((rows + capacity)) && [ "$(files)" -gt "$(listed)" ]; }
-tries=0
-while [ $tries -lt 20 ]; do
-	wait_for 1 killed
-	kill -STOP $pid
-	killed && break
-	kill -CONT $pid
-	tries=$((tries + 1))
-done
-killed && ok "killed with a name ahead" || not_ok "killed with a name ahead" "$(ls r)"
+rows=$((rows + capacity))
+stop_ahead $((rows - capacity + 6)) && ok "killed with a name ahead" || not_ok "killed with a name ahead" "$(ls r)"
 kill -9 $pid
 exec 3>&-
 wait $pid 2>/dev/null
 pid=
 exits 0 "verify after the kill" "$ticktail" verify r
-is "all rows are there" "$("$ticktail" read r | tail -n 1)" $((rows + capacity))
+is "all rows are there" "$("$ticktail" read r | tail -n 1)" $rows
 exits 0 "recover finds nothing" "$ticktail" recover r
 is "and removed the empty file" "$(files)" "$(listed)"
 seq 1 3 >in

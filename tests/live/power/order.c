@@ -162,6 +162,7 @@ START_TEST(a_prepared_file_is_on_disk_before_it_is_taken)
 	writer = open_with(true);
 	model_trace_begin();
 	put(writer, 3);
+	GOOD(tt_ring_sync(writer, &err)); /* files are numbered as they are met */
 	for (;;) {
 		struct tt_ring_status status;
 		uint64_t prepared;
