@@ -241,9 +241,13 @@ __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_write
 TTI_ROW_PATH void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count,
 				   uint64_t *got_out, struct tt_error *err)
 {
-	uint32_t flags = tti_turn_open(&writer->duty, count);
-	struct tti_live *live = tti_writer_live(writer);
+	uint32_t flags;
+	struct tti_live *live;
 
+	if (TTI_UNLIKELY(count == 0)) /* would be no turn, in which nothing may be touched */
+		return reserve_slowly(writer, count, got_out, err);
+	flags = tti_turn_open(&writer->duty, count);
+	live = tti_writer_live(writer);
 	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
 		return reserve_slowly(writer, count, got_out, err);
 	*got_out = count;

@@ -195,6 +195,8 @@ START_TEST(reserved_rows_are_seen_when_published)
 	rows[1] = (struct row){ 3, 0 };
 	ck_assert_int_eq(tt_ring_publish(writer, 2), TT_OK);
 	ck_assert_int_eq(tt_ring_publish(writer, 1), TT_E_MISUSE);
+	ck_assert_ptr_null(tt_ring_reserve(writer, 0, &got, &err));
+	ck_assert_int_eq(err.code, TT_E_RANGE);
 	rows = tt_ring_reserve(writer, 1, &got, &err); /* rolls */
 	ck_assert_uint_eq(got, 1);
 	rows[0] = (struct row){ 4, 0 };
