@@ -105,14 +105,18 @@ missing() {
 	exit 0
 }
 
-# need_python MODULE...: sets $python to one that has them all: TT_PEERS (a virtual
-# environment's), else the system's
-need_python() {
+# find_python MODULE...: sets $python to one that has them all: TT_PEERS (a virtual
+# environment's), else the system's; false when there is none
+find_python() {
 	tt_imports=$(printf 'import %s; ' "$@")
 	for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON" /usr/bin/python3; do
 		"$python" -c "$tt_imports" >/dev/null 2>&1 && return 0
 	done
-	missing "python3 with $*"
+	return 1
+}
+
+need_python() {
+	find_python "$@" || missing "python3 with $*"
 }
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds

@@ -79,11 +79,7 @@ success "and nothing is archived twice" sh -c \
 leftovers=$(ls -A | grep 'h5-journal\|h5.*tmp')
 is "no journal and no temporary file is left" "$leftovers" ""
 
-peer=
-for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON" /usr/bin/python3; do
-	[ -n "$peer" ] || ! "$python" -c 'import h5py' 2>/dev/null || peer=$python
-done
-if [ -n "$peer" ]; then
+if find_python h5py; then
 	cat > peer.py <<'END'
 import h5py
 with h5py.File('a.h5', 'r') as f:
@@ -93,7 +89,7 @@ with h5py.File('a.h5', 'r') as f:
     rows = versions[current]['rows'][()]
     assert rows.tobytes() == open('want', 'rb').read()
 END
-	success "h5py reads the same rows" "$peer" peer.py
+	success "h5py reads the same rows" "$python" peer.py
 else
 	skip "h5py reads the same rows" "no h5py"
 fi

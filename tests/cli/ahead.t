@@ -55,11 +55,7 @@ exits 0 "merge" "$ticktail" merge r
 exits 0 "prune" "$ticktail" prune r --archived-in a.h5
 [ -e "$ahead" ] && ok "the named file stays" || not_ok "the named file stays" "$(ls r)"
 exits 0 "verify after them" "$ticktail" verify r
-for python in ${TT_PEERS:+"$TT_PEERS"} "$PYTHON" /usr/bin/python3; do
-	"$python" -c 'import numpy, npyt' >/dev/null 2>&1 && break
-	python=
-done
-if [ -n "$python" ]; then
+if find_python numpy npyt; then
 	success "numpy loads the empty file" "$python" -c "
 import glob, numpy
 assert len(numpy.load('$ahead', mmap_mode='r')) == $capacity

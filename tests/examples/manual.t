@@ -114,13 +114,13 @@ for page in "$man"/*.3; do
 		-I"$top_srcdir/include" -fsyntax-only "$work/a.c"
 done
 
-if "$PYTHON" -c 'import numpy' 2>/dev/null; then
+if find_python numpy; then
 	{
 		echo 'import numpy as np; path = "trades.npy"'
 		block npyt.5 0 | sed '/^==$/d'
 		echo 'print(len(rows), rows["ts"][-1])'
 	} >a.py
-	is "the Python of npyt(5) finds the rows" "$("$PYTHON" a.py 2>&1)" "60 60"
+	is "the Python of npyt(5) finds the rows" "$("$python" a.py 2>&1)" "60 60"
 else
 	skip "the Python of npyt(5) finds the rows" "numpy is not here"
 fi
