@@ -194,10 +194,15 @@ TTI_ROW_PATH int tt_ring_append(struct tt_ring_writer *writer, const void *rows,
 				uint64_t count, uint64_t *done_out, struct tt_error *err)
 {
 	uint32_t flags = tti_turn_open(&writer->duty, TTI_TURN_WORKING);
-	struct tti_live *live = tti_writer_live(writer);
-	const struct tti_live_next next = tti_live_next(live);
+	struct tti_live_next next;
+	struct tti_live *live;
 
-	if (TTI_UNLIKELY(flags != 0 || count != 1 || next.end >= live->limit))
+	/* nothing of the file before: who claims may be rolling it away */
+	if (TTI_UNLIKELY(flags != 0 || count != 1))
+		return append_other(writer, rows, count, done_out, err);
+	live = tti_writer_live(writer);
+	next = tti_live_next(live);
+	if (TTI_UNLIKELY(next.end >= live->limit))
 		return append_other(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.quick");
 	if (!tti_live_put_one(live, &next, rows))
@@ -244,7 +249,8 @@ TTI_ROW_PATH void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count
 	uint32_t flags;
 	struct tti_live *live;
 
-	if (TTI_UNLIKELY(count == 0)) /* would be no turn, in which nothing may be touched */
+	if (TTI_UNLIKELY(count ==
+			 0)) /* would be no turn, in which nothing may be touched */
 		return reserve_slowly(writer, count, got_out, err);
 	flags = tti_turn_open(&writer->duty, count);
 	live = tti_writer_live(writer);
@@ -322,11 +328,14 @@ __attribute__((noinline)) static int publish_rare(struct tt_ring_writer *writer,
 TTI_ROW_PATH __attribute__((noinline)) static int publish_other(
 	struct tt_ring_writer *writer, uint64_t count)
 {
-	struct tti_live *live = tti_writer_live(writer);
-	const struct tti_live_next next = tti_live_next(live);
+	struct tti_live_next next;
+	struct tti_live *live;
 
-	if (TTI_UNLIKELY(count == 0 || count != tti_turn(&writer->duty) ||
-			 live->gap_class != TTI_GAP_NONE))
+	if (TTI_UNLIKELY(count == 0 || count != tti_turn(&writer->duty)))
+		return publish_rare(writer, count);
+	live = tti_writer_live(writer);
+	next = tti_live_next(live);
+	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_NONE))
 		return publish_rare(writer, count);
 	if (count > 1)
 		tti_writer_batched(writer, count - 1);
@@ -338,11 +347,14 @@ TTI_ROW_PATH __attribute__((noinline)) static int publish_other(
 /* A quick reserve was of one row at least, and below the limit. */
 TTI_ROW_PATH int tt_ring_publish(struct tt_ring_writer *writer, uint64_t count)
 {
-	struct tti_live *live = tti_writer_live(writer);
-	const struct tti_live_next next = tti_live_next(live);
+	struct tti_live_next next;
+	struct tti_live *live;
 
-	if (TTI_UNLIKELY(count != 1 || tti_turn(&writer->duty) != 1 ||
-			 live->gap_class == TTI_GAP_ANY))
+	if (TTI_UNLIKELY(count != 1 || tti_turn(&writer->duty) != 1))
+		return publish_other(writer, count);
+	live = tti_writer_live(writer);
+	next = tti_live_next(live);
+	if (TTI_UNLIKELY(live->gap_class == TTI_GAP_ANY))
 		return publish_other(writer, count);
 	if (TTI_LIKELY(live->gap_class == TTI_GAP_TO8))
 		tti_live_clear_gap(live, next.at);
