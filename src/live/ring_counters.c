@@ -66,6 +66,12 @@ void tti_count_error(struct tti_counters *counters, uint64_t rows, int code,
 	atomic_fetch_add_explicit(&counters->errors, 1, memory_order_release);
 }
 
+void tti_count_error_stands(struct tti_counters *counters, uint64_t rows)
+{
+	if (counters)
+		atomic_store_explicit(&counters->error_rows, rows, memory_order_release);
+}
+
 void tti_ring_count_error(const struct tti_ring *ring, uint64_t rows, int code,
 			  const struct tt_error *err)
 {

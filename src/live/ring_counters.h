@@ -160,6 +160,8 @@ void tti_count_error(struct tti_counters *counters, uint64_t rows, int code,
  * it. */
 void tti_ring_count_error(const struct tti_ring *ring, uint64_t rows, int code,
 			  const struct tt_error *err);
+/* That error, which was counted, keeps the next row out too: rows came since, and none more. */
+void tti_count_error_stands(struct tti_counters *counters, uint64_t rows);
 
 /* ---- reading ---- */
 

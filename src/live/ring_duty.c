@@ -169,6 +169,9 @@ static void count_unmade(struct tt_ring_writer *writer, bool helps,
 	if (!is_known)
 		tti_ring_count_error(&writer->ring, tti_writer_rows(writer), err->code,
 				     err);
+	else if (!helps) /* the helper met it with room left, which is full now */
+		tti_count_error_stands(tti_writer_counters(writer),
+				       tti_writer_rows(writer));
 	if (!is_known && helps)
 		atomic_store_explicit(&writer->unmade_told, true, memory_order_relaxed);
 	atomic_store_explicit(&writer->retry_ns, tti_clock_monotonic_ns() + RETRY_NS,

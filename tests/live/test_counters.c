@@ -323,6 +323,57 @@ START_TEST(a_roll_that_fails_is_the_last_error)
 }
 END_TEST
 
+/* Files made ahead, or errors; without check's macros, which write. */
+static uint64_t count_of(const char *ring, bool prepared)
+{
+	struct tt_ring_status status;
+	uint64_t count;
+
+	if (tt_ring_status(ring, &status, NULL) < 0)
+		return 0;
+	count = prepared ? status.prepared : status.errors;
+	tt_ring_status_free(&status);
+	return count;
+}
+
+/* The helper may meet what keeps the next file out while rows still find room: once they do not,
+ * none has come since. */
+START_TEST(an_error_met_ahead_stands_when_the_file_is_full)
+{
+	struct rlimit before, little;
+	struct tt_ring_writer *writer;
+	struct tt_ring_status status;
+	struct row rows[8] = { { 0, 0 } };
+	int64_t deadline = tti_deadline_ns(INT64_C(20000000000));
+	int rc;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	little = before;
+	little.rlim_cur = 16;
+	create_ring("r", 8, 4);
+	writer = open_with(false, TT_SYNC_NONE);
+	signal(SIGXFSZ, SIG_IGN);
+	OK(tt_ring_append(writer, rows, 8, NULL, &err));
+	while (count_of("r", true) < 1 && tti_clock_monotonic_ns() < deadline)
+		usleep(1000);
+	setrlimit(RLIMIT_FSIZE, &little);
+	/* takes what was made ahead */
+	rc = tt_ring_append(writer, rows, 1, NULL, NULL);
+	while (count_of("r", false) < 1 && tti_clock_monotonic_ns() < deadline)
+		usleep(1000);
+	while (tt_ring_append(writer, rows, 1, NULL, NULL) == TT_OK)
+		;
+	setrlimit(RLIMIT_FSIZE, &before);
+	ck_assert_int_eq(rc, TT_OK);
+	status = look("r");
+	ck_assert_uint_ge(status.errors, 1);
+	ck_assert_str_eq(status.error_tag, "FILE_TOO_LARGE");
+	ck_assert_uint_eq(status.rows_since_error, 0);
+	tt_ring_status_free(&status);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
 START_TEST(an_open_that_mends_is_counted)
 {
 	struct tt_ring_status status;
@@ -352,6 +403,7 @@ static void add(TCase *tcase)
 	tcase_add_test(tcase, a_clock_set_back_is_counted);
 	tcase_add_test(tcase, a_roll_that_fails_is_the_last_error);
 	tcase_add_test(tcase, an_open_that_mends_is_counted);
+	tcase_add_test(tcase, an_error_met_ahead_stands_when_the_file_is_full);
 }
 
 int main(void)
