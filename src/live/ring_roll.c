@@ -170,12 +170,13 @@ static int take_name(struct roll *roll, struct tt_error *err)
 static int seal(struct roll *roll, struct tt_error *err)
 {
 	struct tt_ring_writer *writer = roll->writer;
+	bool told = writer->marker.lost;
 	int rc = TT_OK;
 
 	/* what was lost was told; the feed may go on in a new file */
 	if (roll->syncs && !roll->from->lost)
 		rc = tti_upkeep_sync(writer, roll->from, err);
-	if (rc < 0)
+	if (rc < 0 && !told)
 		return rc;
 	tti_field_store(&roll->from->entry->rows, roll->from->live.end);
 	TTI_FAILPOINT("ring.roll.sealed");

@@ -86,7 +86,7 @@ int tti_upkeep_sync(struct tt_ring_writer *writer, struct tti_wfile *file,
 	int rc;
 
 	atomic_store_explicit(&writer->synced_ns, before, memory_order_relaxed);
-	if (file->lost || writer->marker.lost)
+	if (file->lost)
 		return lost(file, err);
 	TTI_FAILPOINT("ring.sync.before");
 	if (fdatasync(file->live.fd) < 0) {
@@ -95,6 +95,8 @@ int tti_upkeep_sync(struct tt_ring_writer *writer, struct tti_wfile *file,
 		return tti_fail_sys(err, -errno, file->live.path, "fdatasync");
 	}
 	TTI_FAILPOINT("ring.sync.done");
+	if (writer->marker.lost) /* the rows are there, for who finds them */
+		return lost(file, err);
 	rc = mark(writer, file, end, err);
 	if (rc < 0) {
 		tti_count_sync_failed(counters);
@@ -153,7 +155,7 @@ static int sync_names(struct tt_ring_writer *writer, struct tt_error *err)
 int tti_upkeep_finish(struct tt_ring_writer *writer, struct tt_error *err)
 {
 	struct tti_wfile *file = take_finished(writer), *next;
-	bool syncs = writer->sync_ms != TT_SYNC_NONE;
+	bool syncs = writer->sync_ms != TT_SYNC_NONE, told = writer->marker.lost;
 	int rc = TT_OK, first = TT_OK;
 
 	if (!file)
@@ -162,7 +164,7 @@ int tti_upkeep_finish(struct tt_ring_writer *writer, struct tt_error *err)
 		if (next->lost || next->synced == tti_wfile_end(next))
 			continue;
 		rc = tti_upkeep_sync(writer, next, first == TT_OK ? err : NULL);
-		if (first == TT_OK)
+		if (first == TT_OK && !told) /* else a roll would say it each time */
 			first = rc;
 	}
 	TTI_FAILPOINT("ring.finish.synced");

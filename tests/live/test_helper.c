@@ -418,6 +418,34 @@ START_TEST(names_that_were_not_synced_stay_so)
 }
 END_TEST
 
+/* And without a helper, where a roll syncs what it leaves: rows find files all the same. */
+START_TEST(a_feed_rolls_on_after_names_were_not_synced)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	int fd, saved, ends[2];
+
+	create_ring("r", 8, 9);
+	opts.no_helper = true;
+	opts.sync_ms = 60000;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
+	put_rows(writer, 0, 9);
+	fd = writer->ring.set_fd;
+	saved = dup(fd);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(dup2(ends[0], fd), fd); /* cannot be synced */
+	ck_assert_int_lt(tt_ring_sync(writer, &err), 0);
+	ck_assert_int_eq(dup2(saved, fd), fd);
+	put_rows(writer, 9, 40); /* rolls */
+	ck_assert_int_eq(tt_ring_sync(writer, &err), -EIO);
+	tt_ring_writer_close(writer);
+	check_rows("r", 49);
+	close(saved);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 /* Nor at a writer whose owner says again and again that there is nothing to do. */
 START_TEST(pulse_of_an_idle_ring_sleeps)
 {
@@ -459,6 +487,7 @@ int main(void)
 		sleeping_readers_are_woken_by_each_policy,
 		failed_sync_stays_failed,
 		names_that_were_not_synced_stay_so,
+		a_feed_rolls_on_after_names_were_not_synced,
 		pulse_of_an_idle_ring_sleeps,
 	};
 
