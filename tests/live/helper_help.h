@@ -6,20 +6,8 @@
 
 #include "live/file.h"
 #include "live/ring_writer.h"
+#include "lib/until.h"
 #include "ring_help.h"
-
-#define DEADLINE_NS INT64_C(20000000000)
-
-/* Look until it is true; the deadline is for what never comes. */
-#define UNTIL(condition) \
-	do { \
-		int64_t until_ns = tti_clock_monotonic_ns() + DEADLINE_NS; \
-		while (!(condition)) { \
-			ck_assert_msg(tti_clock_monotonic_ns() < until_ns, "never: %s", \
-				      #condition); \
-			usleep(200); \
-		} \
-	} while (0)
 
 static inline struct tt_ring_writer *open_with(const char *dir, int64_t sync_ms,
 					       int64_t wake_us)

@@ -19,11 +19,11 @@
 
 #include "base/clock.h"
 #include "lib/tmpdir.h"
+#include "lib/until.h"
 #include "live/power/model.h"
 #include "live/ring_writer.h"
 #include "ticktail/ring.h"
 
-#define DEADLINE_NS INT64_C(20000000000)
 #define ROWS 8 /* a file */
 
 static struct tt_error err;
@@ -33,16 +33,6 @@ static uint64_t seed;
 	do { \
 		int good_rc = (call); \
 		ck_assert_msg(good_rc >= 0, "%s: %s", #call, err.text); \
-	} while (0)
-
-#define UNTIL(condition) \
-	do { \
-		int64_t until_ns = tti_clock_monotonic_ns() + DEADLINE_NS; \
-		while (!(condition)) { \
-			ck_assert_msg(tti_clock_monotonic_ns() < until_ns, "never: %s", \
-				      #condition); \
-			usleep(200); \
-		} \
 	} while (0)
 
 /* ---- What a mark says ---- */
