@@ -170,7 +170,7 @@ static int take_name(struct roll *roll, struct tt_error *err)
 static int seal(struct roll *roll, struct tt_error *err)
 {
 	struct tt_ring_writer *writer = roll->writer;
-	bool told = writer->marker.lost;
+	bool told = roll->syncs && writer->marker.lost; /* then with the work mutex */
 	int rc = TT_OK;
 
 	/* what was lost was told; the feed may go on in a new file */
