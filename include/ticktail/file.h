@@ -140,8 +140,9 @@ TT_API uint64_t tt_file_room(const struct tt_file *file);
 
 /* Append all count rows, or none: TT_E_FULL.  Hot path: a copy, a store and a look at one word:
  * no lock, no allocation, no clock, no system call, but with wake or sync each, and without
- * helper unless it wakes and syncs never.  A code of a failed sync each: the rows are in, but
- * may not be on disk. */
+ * helper unless it wakes and syncs never.  Without helper a clock is read each 64 rows; each row,
+ * when it is synced or a sync in time is asked for.  A code of a failed sync each: the rows are
+ * in, but may not be on disk. */
 TT_API int tt_file_append(struct tt_file *file, const void *rows, uint64_t count);
 
 /* Room for count rows in the file itself, to be filled by the caller; NULL when they do not

@@ -137,7 +137,8 @@ TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
  * allocation, no clock, no system call, but with wake or sync each, without helper, and at a
  * roll whose file the helper did not make and name in time (else a roll reads a clock).  On an error (a roll that failed: -ENOSPC, ...) the rows
  * published before it stay; *done_out (may be NULL) counts those of this call.  The writer can
- * go on after the cause is gone. */
+ * go on after the cause is gone.  Where each append wakes, or nobody helps, a clock is read each
+ * 64 rows; each row, when it is synced or nobody else looks for the time of a sync or roll. */
 TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
 			  uint64_t *done_out, struct tt_error *err);
 /* Room for up to count rows in the newest file, rolling first when it is full; *got_out is

@@ -62,13 +62,13 @@ static void note_first_row(struct tt_ring_writer *writer)
 
 /* Nobody else does it.  The first rows of a file are told at once: they may end a time in which
  * none could be made. */
-static int help_oneself(struct tt_ring_writer *writer, uint64_t count,
+static int help_oneself(struct tt_ring_writer *writer, uint64_t count, bool looks,
 			struct tt_error *err)
 {
 	int64_t since;
 
-	if (writer->publishes++ % STAMP_EVERY == 0 || count >= STAMP_EVERY ||
-	    tti_writer_live(writer)->end == count || tti_writer_is_alone(writer)) {
+	if (looks || count >= STAMP_EVERY || tti_writer_live(writer)->end == count ||
+	    tti_writer_is_alone(writer)) {
 		tti_live_stamp(tti_writer_live(writer));
 		tti_writer_count_rows(writer, tti_clock_coarse_ns());
 	}
@@ -85,7 +85,8 @@ static int after_publish(struct tt_ring_writer *writer, uint64_t count, uint32_t
 			 struct tt_error *err)
 {
 	struct tti_wfile *file = tti_writer_file(writer);
-	bool helped = tti_crew_has(&writer->duty);
+	bool helped = tti_crew_has(&writer->duty),
+	     looks = writer->publishes++ % STAMP_EVERY == 0;
 	int rc = TT_OK;
 
 	TTI_FAILPOINT("ring.append.published");
@@ -95,7 +96,7 @@ static int after_publish(struct tt_ring_writer *writer, uint64_t count, uint32_t
 	if (!helped || writer->wake_us == TT_WAKE_EACH)
 		tti_writer_wake(writer, false);
 	if (!helped)
-		rc = help_oneself(writer, count, err);
+		rc = help_oneself(writer, count, looks, err);
 	if (rc == TT_OK && writer->sync_ms == TT_SYNC_EACH)
 		rc = tti_writer_sync(writer, err);
 	tti_writer_set_limit(writer);
@@ -125,10 +126,11 @@ static int append_some(struct tt_ring_writer *writer, const void *rows, uint64_t
 	return after_publish(writer, wanted, flags, err);
 }
 
-/* No clock is read a row: where every append comes here, some are timed. */
+/* No clock is read a row: where every append comes here, some are timed.  One that syncs takes so
+ * long that all are. */
 static bool is_timed(const struct tt_ring_writer *writer, uint32_t flags)
 {
-	return !(flags & TTI_ATTEND_ALWAYS) ||
+	return !(flags & TTI_ATTEND_ALWAYS) || writer->sync_ms == TT_SYNC_EACH ||
 	       (flags & (TTI_ATTEND_STAMP | TTI_ATTEND_ASLEEP)) ||
 	       writer->publishes % STAMP_EVERY == 0;
 }

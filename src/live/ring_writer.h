@@ -45,7 +45,7 @@ struct tt_ring_writer {
 	_Atomic(bool) seal_failed;    /* it was not answered: idle tries again */
 	_Atomic(int64_t) roll_due_ns; /* INT64_MAX: not by time, or no row yet */
 	_Atomic(uint64_t) batched;    /* rows of appends of several, less one each */
-	uint32_t publishes;	      /* paces the stamps of a writer without helper */
+	uint32_t publishes;	      /* slow ones: pace what reads a clock */
 	bool clean, no_helper, force_network_fs;
 	bool queue_whole;	  /* at open: the manifest needed no mending */
 	uint64_t counted_at_open; /* rows in the counters then */

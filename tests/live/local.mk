@@ -1,6 +1,7 @@
 # tests of live
 LIVE_TESTS = \
 	tests/live/prop_ring \
+	tests/live/test_clock_calls \
 	tests/live/test_counters \
 	tests/live/test_file \
 	tests/live/test_file_bad \
