@@ -338,7 +338,7 @@ sed 1d tailed.csv >tailed1.csv
 same_csv night1.csv tailed1.csv
 tell "the reader saw all $(rows tailed1.csv) rows, in order, equal to what was fed"
 "$ticktail" info $ring --json >info.json || die "info"
-tell "the ring rolled: $(find $ring -name '*.npy' | wc -l | tr -d ' ') files"
+tell "files of the ring now: $(find $ring -name '*.npy' | wc -l | tr -d ' ')"
 
 step "The archive: sealed files become one version of an HDF5 file"
 archive $ring -o ticks.h5 --seal --version night-1
