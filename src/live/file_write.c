@@ -165,7 +165,7 @@ __attribute__((noinline, cold)) static int publish_slowly(struct tt_file *file,
 	return rc == TT_OK ? published(file) : rc;
 }
 
-/* Several rows with padding, or such of several gaps. */
+/* Rows of several gaps, or of a small one. */
 __attribute__((noinline)) static int publish_padded(struct tt_file *file, uint64_t count)
 {
 	struct tti_live *live = &file->live;
@@ -176,7 +176,7 @@ __attribute__((noinline)) static int publish_padded(struct tt_file *file, uint64
 	return published(file);
 }
 
-/* What is not one row with one gap, with room for it.  A function of its own: a row path that
+/* What is not one row with one gap, with room for it: a batch, as a rule.  A function of its own: a row path that
  * jumps about costs as much as one twice as long. */
 TTI_ROW_PATH __attribute__((noinline)) static int publish_other(struct tt_file *file,
 								uint64_t count)
@@ -184,8 +184,10 @@ TTI_ROW_PATH __attribute__((noinline)) static int publish_other(struct tt_file *
 	struct tti_live *live = &file->live;
 	const struct tti_live_next next = tti_live_next(live);
 
-	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_NONE))
+	if (TTI_UNLIKELY(live->gap_class == TTI_GAP_ANY))
 		return publish_padded(file, count);
+	if (live->gap_class == TTI_GAP_TO8)
+		tti_live_clear_gaps(live, next.at, count);
 	TTI_FAILPOINT("file.publish.before");
 	tti_live_advance_by(live, &next, count);
 	return published(file);

@@ -177,7 +177,7 @@ void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t co
 /* What a publish has to zero in a row that was filled in place. */
 enum tti_gap_class {
 	TTI_GAP_NONE,
-	TTI_GAP_TO8, /* one gap of 4 to 8 bytes */
+	TTI_GAP_TO8, /* one gap of 4 to 8 bytes, in a row of 8 or more */
 	TTI_GAP_ANY,
 };
 
@@ -187,6 +187,23 @@ TTI_INLINE void tti_live_clear_gap(const struct tti_live *live, unsigned char *a
 {
 	memset(at + live->gap_off, 0, 4);
 	memset(at + live->gap_last, 0, 4);
+}
+
+/* The same of many rows: the gap by one word of the row around it, half the stores. */
+TTI_INLINE void tti_live_clear_gaps(const struct tti_live *live, unsigned char *at,
+				    uint64_t count)
+{
+	const uint64_t step = live->row_bytes, mask = live->gap_mask;
+
+	at += live->gap_word;
+	for (; count >= 4; count -= 4, at += 4 * step) {
+		*(tti_v8 *)at &= mask;
+		*(tti_v8 *)(at + step) &= mask;
+		*(tti_v8 *)(at + 2 * step) &= mask;
+		*(tti_v8 *)(at + 3 * step) &= mask;
+	}
+	for (; count > 0; count--, at += step)
+		*(tti_v8 *)at &= mask;
 }
 
 /* Many rows, or rows of a size that no class has. */

@@ -26,15 +26,6 @@ static void clear_gaps(const struct tti_live *live, void *rows, uint64_t count)
 	tt_dtype_clear_padding(live->npy.dtype, rows, (size_t)(count * elements));
 }
 
-/* The gap by one word of the row around it: half the stores of clearing it by two. */
-static void clear_by_words(const struct tti_live *live, unsigned char *at, uint64_t count)
-{
-	const uint64_t step = live->row_bytes, mask = live->gap_mask;
-
-	for (at += live->gap_word; count > 0; count--, at += step)
-		*(tti_v8 *)at &= mask;
-}
-
 void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t count)
 {
 	unsigned char *at = (unsigned char *)rows;
@@ -42,7 +33,7 @@ void tti_live_clear_padding(const struct tti_live *live, void *rows, uint64_t co
 	if (live->gap_bytes == 0)
 		clear_gaps(live, rows, count);
 	else if (live->row_bytes >= 8)
-		clear_by_words(live, at, count);
+		tti_live_clear_gaps(live, at, count);
 	else
 		for (uint64_t i = 0; i < count; i++, at += live->row_bytes)
 			memset(at + live->gap_off, 0, live->gap_bytes);
@@ -66,9 +57,9 @@ void tti_live_choose_copy(struct tti_live *live, bool clean)
 	live->has_padding = !clean && tt_dtype_has_padding(live->npy.dtype);
 	live->row_class = (unsigned char)tti_row_class(live->row_bytes);
 	live->masked = live->has_padding && live->row_class != TTI_ROW_ANY;
-	live->gap_class = !live->has_padding	 ? TTI_GAP_NONE
-			  : live->gap_bytes >= 4 ? TTI_GAP_TO8
-						 : TTI_GAP_ANY;
+	live->gap_class = !live->has_padding				 ? TTI_GAP_NONE
+			  : live->gap_bytes >= 4 && live->row_bytes >= 8 ? TTI_GAP_TO8
+									 : TTI_GAP_ANY;
 	live->gap_last = live->gap_off + live->gap_bytes - 4;
 	if (live->gap_bytes > 0 && live->row_bytes >= 8)
 		choose_gap_word(live);

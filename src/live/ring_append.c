@@ -303,7 +303,7 @@ static inline int published(struct tt_ring_writer *writer, uint64_t count)
 	return TT_OK;
 }
 
-/* Not as many rows as were reserved, a slow reserve, or padding of several rows or gaps. */
+/* Not as many rows as were reserved, a slow reserve, or padding of several gaps. */
 __attribute__((noinline)) static int publish_rare(struct tt_ring_writer *writer,
 						  uint64_t count)
 {
@@ -337,8 +337,10 @@ TTI_ROW_PATH __attribute__((noinline)) static int publish_other(
 		return publish_rare(writer, count);
 	live = tti_writer_live(writer);
 	next = tti_live_next(live);
-	if (TTI_UNLIKELY(live->gap_class != TTI_GAP_NONE))
+	if (TTI_UNLIKELY(live->gap_class == TTI_GAP_ANY))
 		return publish_rare(writer, count);
+	if (live->gap_class == TTI_GAP_TO8)
+		tti_live_clear_gaps(live, next.at, count);
 	if (count > 1)
 		tti_writer_batched(writer, count - 1);
 	TTI_FAILPOINT("ring.publish.quick");
