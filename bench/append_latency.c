@@ -6,13 +6,15 @@
  *
  * Ours goes through the shared library.  The limit is there twice: behind a call through a
  * pointer with the arguments of an append, as ours is (the goal is about this one), and inlined
- * into the loop.  For reserve and publish the limit is two such calls with the copy between them.
- * All write the same pages of the same file, in turn, populated before, and read the same rows
- * with dirty padding; ours zeroes it. */
+ * into the loop.  For reserve and publish the limit is two such calls with the copy between them:
+ * in the program, in a shared library as ours is, and there with a look at the room.  All write
+ * the same pages of the same file, in turn, populated before, and read the same rows with dirty
+ * padding; ours zeroes it. */
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "split_limit.h"
 
 enum { MAX_REPETITIONS = 999, BATCH = 16, MAX_ROW = 200 };
 
@@ -21,12 +23,6 @@ static const char *option_case = "";
 
 /* ---- The limit ---- */
 
-/* What an append knows: where rows go and where it publishes, a cache line of its own. */
-struct limit {
-	unsigned char *rows;
-	uint64_t end;
-	_Atomic(uint64_t) *word;
-};
 static _Alignas(128) _Atomic(uint64_t) limit_word[16];
 
 typedef int limit_fn(struct limit *limit, const void *rows, uint64_t count);
@@ -54,20 +50,7 @@ typedef void inline_fn(struct limit *limit, const unsigned char *rows, uint64_t 
 			atomic_store_explicit(l->word, l->end, memory_order_release); \
 		} \
 	}
-/* The limit of reserve and publish: two calls too, the copy between them inlined. */
-static BENCH_NOINLINE void *limit_reserve(struct limit *l, uint64_t count)
-{
-	(void)count;
-	return l->rows + l->end * sizeof(struct bench_tick);
-}
-
-static BENCH_NOINLINE int limit_publish(struct limit *l, uint64_t count)
-{
-	l->end += count;
-	atomic_store_explicit(l->word, l->end, memory_order_release);
-	return 0;
-}
-
+SPLIT_LIMIT(static BENCH_NOINLINE, program)
 LIMIT(16, 1)
 LIMIT(24, 1)
 LIMIT(25, 1)
@@ -216,7 +199,7 @@ static BENCH_NOINLINE uint64_t run_ring_reserve(struct place *place)
 
 static BENCH_NOINLINE void run_limit(struct place *place, struct bench_hist *hist)
 {
-	struct limit limit = { place->rows, 0, limit_word };
+	struct limit limit = { place->rows, 0, limit_word, 0 };
 	limit_fn *volatile call = place->test->row->call;
 	limit_fn *append = call;
 
@@ -229,14 +212,15 @@ static BENCH_NOINLINE void run_limit(struct place *place, struct bench_hist *his
 	}
 }
 
-static BENCH_NOINLINE void run_limit_reserve(struct place *place)
+/* Two calls, as reserve and publish. */
+static BENCH_NOINLINE void run_split(struct place *place,
+				     split_reserve_fn *volatile first,
+				     split_publish_fn *volatile second)
 {
-	struct limit limit = { place->rows, 0, limit_word };
-	void *(*volatile first)(struct limit *, uint64_t) = limit_reserve;
-	int (*volatile second)(struct limit *, uint64_t) = limit_publish;
-	void *(*reserve)(struct limit *, uint64_t) = first;
-	int (*publish)(struct limit *, uint64_t) = second;
 	uint64_t count = place->test->count;
+	struct limit limit = { place->rows, 0, limit_word, place->steps * count };
+	split_reserve_fn *reserve = first;
+	split_publish_fn *publish = second;
 
 	for (uint64_t i = 0; i < place->steps; i++) {
 		void *to = reserve(&limit, count);
@@ -329,20 +313,24 @@ static void unmake(struct place *place)
 
 /* ---- Sides ---- */
 
-/* SPLIT: in two calls, as reserve and publish */
-enum { OURS, CALL, INLINED, SPLIT, SIDES };
+/* from SPLIT on in two calls, as reserve and publish */
+enum { OURS, CALL, INLINED, SPLIT, LIBRARY, CHECKED, SIDES };
 
 static double timed(struct place *place, int side, struct bench_hist *hist)
 {
 	const struct test *test = place->test;
-	struct limit limit = { place->rows, 0, limit_word };
+	struct limit limit = { place->rows, 0, limit_word, 0 };
 	int64_t begin = bench_now();
 	uint64_t bad = 0;
 
 	if (side == CALL)
 		run_limit(place, hist);
 	else if (side == SPLIT)
-		run_limit_reserve(place);
+		run_split(place, program_reserve, program_publish);
+	else if (side == LIBRARY)
+		run_split(place, library_reserve, library_publish);
+	else if (side == CHECKED)
+		run_split(place, library_checked_reserve, library_checked_publish);
 	else if (side == INLINED)
 		test->row->inlined(&limit, place->batch, place->steps);
 	else if (test->ring)
@@ -371,6 +359,48 @@ static void emit_steps(struct place *place)
 	bench_quantiles("other_step_ns_with_clock", &limit);
 }
 
+/* The line of ours against one side, left open. */
+static void open_line(const struct test *test, const char *name, const char *against,
+		      double ours, double other)
+{
+	bench_open(&(struct bench_result){ "append_latency", name, "L1", "ns/row",
+					   against, ours, other, test->goal, false,
+					   false });
+	bench_number("row_bytes", (double)test->row->bytes);
+	bench_number("rows_a_step", (double)test->count);
+	bench_number("repetitions", option_repetitions);
+	bench_text("pinned", bench_pinned("writer first, the library's threads second"));
+}
+
+static void emit_append(const double *median, struct place *place)
+{
+	const struct test *test = place->test;
+
+	open_line(test, test->name,
+		  "memcpy of a constant size and release store, behind a call",
+		  median[OURS], median[CALL]);
+	bench_number("inlined_limit", median[INLINED]);
+	if (test->count == 1)
+		emit_steps(place);
+	bench_close();
+}
+
+static void emit_reserve(const double *median, const struct test *test)
+{
+	char name[96];
+
+	open_line(test, test->name, "the same in two calls, the copy between them",
+		  median[OURS], median[SPLIT]);
+	bench_number("one_call_limit", median[CALL]);
+	bench_number("inlined_limit", median[INLINED]);
+	bench_close();
+	snprintf(name, sizeof(name), "%s, both in libraries", test->name);
+	open_line(test, name, "those two calls into a shared library", median[OURS],
+		  median[LIBRARY]);
+	bench_number("checked_limit", median[CHECKED]);
+	bench_close();
+}
+
 /* Each repetition has new pages, and another side goes first on them. */
 static void compare(const struct test *test)
 {
@@ -391,22 +421,10 @@ static void compare(const struct test *test)
 	}
 	for (int side = 0; side < sides; side++)
 		median[side] = bench_median(ns[side], (size_t)repetitions);
-	bench_open(&(struct bench_result){
-		"append_latency", test->name, "L1", "ns/row",
-		test->how == APPEND
-			? "memcpy of a constant size and release store, behind a call"
-			: "the same in two calls, the copy between them",
-		median[OURS], median[test->how == APPEND ? CALL : SPLIT], test->goal,
-		false, false });
-	bench_number("one_call_limit", median[CALL]);
-	bench_number("inlined_limit", median[INLINED]);
-	bench_number("row_bytes", (double)test->row->bytes);
-	bench_number("rows_a_step", (double)test->count);
-	bench_number("repetitions", repetitions);
-	bench_text("pinned", bench_pinned("writer first, the library's threads second"));
-	if (test->how == APPEND && test->count == 1)
-		emit_steps(&place);
-	bench_close();
+	if (test->how == APPEND)
+		emit_append(median, &place);
+	else
+		emit_reserve(median, test);
 	unmake(&place);
 }
 

@@ -9,8 +9,12 @@ BENCHES += \
 	bench/fanout \
 	bench/scan
 check_PROGRAMS += $(BENCHES)
-bench_append_latency_SOURCES = bench/append_latency.c $(BENCH_COMMON)
-bench_append_latency_LDADD = libticktail.la
+bench_append_latency_SOURCES = bench/append_latency.c bench/split_limit.h $(BENCH_COMMON)
+bench_append_latency_LDADD = bench/libsplit_limit.la libticktail.la
+# shared, in whatever way libticktail is built: what a call into a library costs
+check_LTLIBRARIES += bench/libsplit_limit.la
+bench_libsplit_limit_la_SOURCES = bench/split_limit.c bench/split_limit.h
+bench_libsplit_limit_la_LDFLAGS = -avoid-version -shared -rpath $(abs_builddir)
 bench_append_peers_SOURCES = bench/append_peers.c bench/peers.h bench/peer_lmdb.c \
 	bench/peer_sqlite.c bench/peer_hdf5.c $(BENCH_COMMON)
 bench_append_peers_CPPFLAGS = $(AM_CPPFLAGS) -include config.h $(LMDB_CFLAGS) $(SQLITE_CFLAGS) \
