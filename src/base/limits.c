@@ -105,6 +105,30 @@ static void say_space(char *words, size_t size, uint64_t bytes)
 		 bytes);
 }
 
+/* What needs no look at a limit. */
+static const char *remedy_of(int code)
+{
+	static const struct {
+		int code;
+		const char *words;
+	} remedies[] = {
+		{ -ENFILE, "this host has as many files open as fs.file-max allows: "
+			   "raise that with sysctl" },
+		{ -EDQUOT, "the quota of the file's owner is used up: remove files or "
+			   "raise it" },
+		{ -ENOSPC, "free some: ticktail prune works on a full disk" },
+		{ -EROFS, "mount it for writing" },
+		{ -EACCES, "this user may not, by the mode of the file or a directory: "
+			   "change that, or run as its owner" },
+		{ -EIO, "the disk failed: the kernel's log says how" },
+	};
+
+	for (size_t i = 0; i < TTI_LEN(remedies); i++)
+		if (remedies[i].code == code)
+			return remedies[i].words;
+	return "";
+}
+
 void tti_limit_words(int code, char *words, size_t size)
 {
 	uint64_t n, most;
@@ -117,11 +141,6 @@ void tti_limit_words(int code, char *words, size_t size)
 				 "this process may have %" PRIu64
 				 " files open: raise that (ulimit -n)",
 				 n);
-		break;
-	case -ENFILE:
-		snprintf(words, size,
-			 "this host has as many files open as fs.file-max allows: raise "
-			 "that with sysctl");
 		break;
 	case -ENOMEM: /* malloc maps, too */
 		if (has_all_maps(&n, &most))
@@ -149,16 +168,7 @@ void tti_limit_words(int code, char *words, size_t size)
 				 " bytes: raise that (ulimit -f)",
 				 n);
 		break;
-	case -EDQUOT:
-		snprintf(
-			words, size,
-			"the quota of the file's owner is used up: remove files or raise "
-			"it");
-		break;
-	case -ENOSPC:
-		snprintf(words, size, "free some: ticktail prune works on a full disk");
-		break;
-	default: break;
+	default: snprintf(words, size, "%s", remedy_of(code));
 	}
 }
 

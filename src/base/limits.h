@@ -11,7 +11,8 @@
 /* A mapping of bytes that failed: names vm.max_map_count or the limit on address space. */
 int tti_fail_map(struct tt_error *err, int code, const char *path, uint64_t bytes);
 
-/* What to do about EMFILE, ENFILE, EFBIG, EDQUOT, ENOSPC, ENOMEM for want of mappings; "" for other codes. */
+/* What to do about EMFILE, ENFILE, EFBIG, EDQUOT, ENOSPC, EROFS, EACCES, EIO, ENOMEM for want of
+ * mappings; "" for other codes. */
 void tti_limit_words(int code, char *words, size_t size);
 
 /* -EFBIG when this process may not make a file as long as offset + n.  Asked before, since

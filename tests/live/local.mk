@@ -36,6 +36,7 @@ LIVE_TESTS = \
 	tests/live/test_ring_merge \
 	tests/live/test_ring_name \
 	tests/live/test_ring_prune \
+	tests/live/test_ring_refused \
 	tests/live/test_ring_seal \
 	tests/live/test_ring_surroundings \
 	tests/live/test_ring_time \
