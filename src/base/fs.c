@@ -192,6 +192,23 @@ int tt_error_space(struct tt_error *err, int code, const char *path, int fd,
 	return tti_fail_space(err, code, path, fd, needed);
 }
 
+int tti_fail_name(struct tt_error *err, int code, int dirfd, const char *path,
+		  const char *what)
+{
+	char mount[PATH_MAX];
+	struct statvfs fs;
+
+	if (!err || code != -ENOSPC || fstatvfs(dirfd, &fs) < 0 || fs.f_files == 0 ||
+	    fs.f_favail > 0)
+		return tti_fail_sys(err, code, path, what);
+	tti_mount_point(dirfd, mount, sizeof(mount));
+	return tti_fail(err, code,
+			"%s: no inode left on %s%s: it has %llu files, as many as it can "
+			"have: remove some (ticktail prune works then)",
+			path, mount[0] ? "the file system at " : "this file system",
+			mount, (unsigned long long)fs.f_files);
+}
+
 int tti_fsync_dir(int dirfd)
 {
 	/* some file systems do not sync directories; they have nothing to say about it */
@@ -250,7 +267,7 @@ int tti_fs_put(int dirfd, const struct tti_put_file *file, struct tt_error *err)
 	int rc;
 
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, tmp, NULL);
+		return tti_fail_name(err, -errno, dirfd, tmp, NULL);
 	rc = tti_check_file_size(0, file->n);
 	if (rc == TT_OK)
 		rc = tti_write_all(fd, file->bytes, file->n);

@@ -49,6 +49,11 @@ int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size);
 int tti_fail_space(struct tt_error *err, int code, const char *path, int fd,
 		   uint64_t needed);
 
+/* Words for a name that directory dirfd does not take, as tti_fail_sys(); says so when what is
+ * missing is an inode. */
+int tti_fail_name(struct tt_error *err, int code, int dirfd, const char *path,
+		  const char *what);
+
 int tti_fsync_dir(int dirfd);
 int tti_fsync_parent(const char *path); /* the directory that holds path */
 

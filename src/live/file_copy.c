@@ -66,7 +66,8 @@ int tti_file_open_copy(const struct tti_place *place, int old, struct tt_error *
 				    "removing a left-over copy");
 	fd = openat(place->dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, place->path, "making a copy beside it");
+		return tti_fail_name(err, -errno, place->dirfd, place->path,
+				     "making a copy beside it");
 	TTI_FAILPOINT("file.copy.created");
 	/* the owner may only be kept by root; the mode matters to readers */
 	if (fchown(fd, st.st_uid, st.st_gid) < 0 && errno != EPERM)

@@ -140,7 +140,7 @@ int tti_live_make(int dirfd, const char *tmp, const struct tti_live_make *make,
 				    "removing a left-over temporary file");
 	fd = openat(dirfd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, path, NULL);
+		return tti_fail_name(err, -errno, dirfd, path, NULL);
 	TTI_FAILPOINT("file.make.created");
 	rc = tti_live_fill(fd, make, path, NULL, err);
 	if (rc < 0)

@@ -128,7 +128,7 @@ int tti_place_new(const struct tti_place *place, struct tti_new_file *out,
 		rc = errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT
 			     ? new_named(place, out)
 			     : -errno;
-	return rc < 0 ? tti_fail_sys(err, rc, place->path, NULL) : TT_OK;
+	return rc < 0 ? tti_fail_name(err, rc, place->dirfd, place->path, NULL) : TT_OK;
 }
 
 void tti_place_drop(const struct tti_place *place, struct tti_new_file *file)
@@ -154,5 +154,5 @@ int tti_place_link(const struct tti_place *place, struct tti_new_file *file,
 	tti_place_drop(place, file);
 	if (rc == -EEXIST)
 		return tti_fail(err, rc, "%s: exists already", place->path);
-	return rc < 0 ? tti_fail_sys(err, rc, place->path, NULL) : TT_OK;
+	return rc < 0 ? tti_fail_name(err, rc, place->dirfd, place->path, NULL) : TT_OK;
 }

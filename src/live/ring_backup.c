@@ -54,7 +54,8 @@ static int make_like(const struct backup *backup, const char *name, int like,
 
 	if (rc == TT_OK && like >= 0)
 		rc = tti_narrow_mode(fd, like);
-	return rc < 0 ? tti_fail_sys(err, rc, backup->site.path, name)
+	return rc < 0 ? tti_fail_name(err, rc, backup->site.dirfd, backup->site.path,
+				      name)
 		      : tti_steal_fd(&fd);
 }
 

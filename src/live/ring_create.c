@@ -64,7 +64,8 @@ static int make_first_file(struct creation *creation, uint64_t name, struct tt_e
 	fd = openat(creation->site.dirfd, file_name,
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, creation->site.path, file_name);
+		return tti_fail_name(err, -errno, creation->site.dirfd,
+				     creation->site.path, file_name);
 	rc = tti_live_fill(fd, &make, creation->site.path, &made, err);
 	if (rc == TT_OK)
 		creation->settings.capacity = made.capacity;

@@ -177,7 +177,8 @@ static int make_merged(struct merge *merge, const struct group *group,
 	fd = openat(merge->ring.dirfd, TTI_RING_MERGE_NAME,
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
-		return tti_fail_sys(err, -errno, merge->ring.path, TTI_RING_MERGE_NAME);
+		return tti_fail_name(err, -errno, merge->ring.dirfd, merge->ring.path,
+				     TTI_RING_MERGE_NAME);
 	rc = tti_live_fill(fd, &make, merge->ring.path, &made, err);
 	TTI_FAILPOINT("ring.merge.made");
 	if (rc == TT_OK)

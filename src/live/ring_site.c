@@ -88,7 +88,7 @@ int tti_site_begin(struct tti_site *site, struct tt_error *err)
 {
 	remove_leftovers(site);
 	if (mkdirat(site->parent, site->tmp, 0777) < 0)
-		return tti_fail_sys(err, -errno, site->path, NULL);
+		return tti_fail_name(err, -errno, site->parent, site->path, NULL);
 	TTI_FAILPOINT("ring.site.mkdir");
 	site->dirfd = openat(site->parent, site->tmp,
 			     O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

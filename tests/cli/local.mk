@@ -15,6 +15,7 @@ CLI_TESTS = \
 	tests/cli/limits.t \
 	tests/cli/messages.t \
 	tests/cli/kill.t \
+	tests/cli/no_inode.t \
 	tests/cli/npy.t \
 	tests/cli/power.t tests/cli/power_file.t \
 	tests/cli/pauses.t \
@@ -48,4 +49,4 @@ EXTRA_DIST += tests/cli/power.sh
 check_PROGRAMS += tests/cli/patient_feed
 tests_cli_patient_feed_SOURCES = tests/cli/patient_feed.c
 tests_cli_patient_feed_LDADD = libticktail.la
-tests/cli/standing.log: tests/cli/patient_feed$(EXEEXT)
+tests/cli/standing.log tests/cli/no_inode.log: tests/cli/patient_feed$(EXEEXT)
