@@ -23,6 +23,7 @@ static const struct cli_option options[] = {
 	{ 0, "seal", NULL, "ask the rings to seal their newest file first" },
 	{ 0, "delete-archived", NULL,
 	  "then remove what is archived and out of the queue" },
+	{ 0, "force-network-fs", NULL, "write also on a network file system" },
 	{ 0, "json", NULL, "one JSON document" },
 	{ 0, NULL, NULL, NULL },
 };
@@ -185,6 +186,7 @@ static int run(struct cli_ctx *ctx)
 	job.shuffle = cli_opt_given(ctx, "shuffle");
 	job.seal = cli_opt_given(ctx, "seal");
 	job.delete_archived = cli_opt_given(ctx, "delete-archived");
+	job.force_network_fs = cli_opt_given(ctx, "force-network-fs");
 	job.progress = on_progress;
 	job.warn = on_warning;
 	job.ctx = &state;

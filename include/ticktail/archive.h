@@ -26,6 +26,8 @@ enum tt_archive_io { TT_IO_AUTO = 0, TT_IO_URING, TT_IO_THREADS };
 struct tt_archive_open_opts {
 	size_t struct_size;
 	int64_t apply_wait_ns; /* how long to wait for another process's run; default 1 s */
+	/* finish a dead run also on a network file system, where locks need not keep other
+	 * hosts out */
 	bool force_network_fs;
 };
 #define TT_ARCHIVE_OPEN_OPTS_INIT \
@@ -115,7 +117,7 @@ struct tt_archive_job {
 	bool delete_archived;
 	int64_t seal_timeout_ns;
 	int64_t apply_wait_ns;
-	bool force_network_fs;
+	bool force_network_fs; /* write archive and rings also on a network file system */
 	/* both callbacks run on the thread that called */
 	/* progress, may be NULL: rows done of rows known; return false to cancel */
 	bool (*progress)(void *ctx, uint64_t rows_done, uint64_t rows_total);

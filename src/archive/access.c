@@ -75,9 +75,9 @@ static int refuse_network(const struct tti_access *access,
 	if (opts->force_network_fs || !tti_is_network_fs(access->fd))
 		return TT_OK;
 	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: on a network file system, where its locks do not protect "
-			"it; copy it "
-			"to a local one, or force it when no other machine writes it",
+			"%s: lies on a network file system, where locks need not keep "
+			"other hosts out: write to a local one, or force it when no "
+			"other host writes it (--force-network-fs)",
 			access->shown);
 }
 

@@ -123,5 +123,13 @@ success "forced: create" on 0x6969 create s --rolling --dtype f8 --capacity 10 -
 exits 1 "nor is one sealed" on 0x6969 seal r
 success "forced: seal" on 0x6969 seal r --force-network-fs
 success "reading needs no force" on 0x6969 read r --tail 1
+exits 1 "nor an archive made" on 0x6969 archive r -o r.h5
+says "NFS is named, and the way out" "r\.h5: lies on a network file system.*--force-network-fs"
+is "nothing was made of it" "$(ls -A | grep h5)" ""
+success "forced: archive" on 0x6969 archive r -o r.h5 --force-network-fs
+"$ticktail" append r one.csv -q
+exits 1 "nor written" on 0x6969 archive r -o r.h5 --seal
+success "reading it needs no force" on 0x6969 read r.h5 r/ --tail 1
+success "nor does verifying" on 0x6969 verify r.h5
 success "a local file system is none" on 0xef53 append r one.csv
 finish
