@@ -109,7 +109,8 @@ struct tt_ring_writer_opts {
 	bool force_network_fs;
 	bool no_helper; /* no thread for this writer */
 	/* of the first writer that starts the threads: their processor, -1 for any of the
-	 * process's but the one that the caller is pinned to, and their nice value */
+	 * process's but the one that the caller is pinned to, and their nice value, 0 for
+	 * that of the caller */
 	int helper_cpu;
 	int helper_nice;
 };

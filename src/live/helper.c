@@ -223,6 +223,8 @@ static void *helper_main(void *arg)
 
 /* ---- starting and ending ---- */
 
+#define ANY_CPU -1
+
 /* The processors of the process's main thread, without the one that the creator is pinned to:
  * there a spinning feed would leave no room. */
 static void choose_cpus(pthread_attr_t *attr, int cpu)
@@ -261,13 +263,14 @@ static int make_attr(pthread_attr_t *attr, int cpu)
 	return 0;
 }
 
-/* A processor that is not there any more, or not ours, is no reason to have no thread. */
+/* A processor that is not there any more, or not ours, is no reason to have no thread, nor one that
+ * runs as the feed does. */
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *))
 {
 	pthread_attr_t any;
 	int rc = pthread_create(out, attr, main, &tti_crew_state);
 
-	if (rc != EINVAL || pthread_attr_init(&any) != 0)
+	if (rc != EINVAL || make_attr(&any, ANY_CPU) != 0)
 		return rc;
 	rc = pthread_create(out, &any, main, &tti_crew_state);
 	pthread_attr_destroy(&any);

@@ -56,6 +56,8 @@ START_TEST(no_space_for_the_next_file)
 }
 END_TEST
 
+static const char *const thread_names[] = { "tt-pulse", "tt-helper" };
+
 /* The thread of ours with that name; 0: there is none (yet). */
 static pid_t find_thread(const char *name)
 {
@@ -94,14 +96,14 @@ static int some_cpu(void)
 }
 
 struct real_time_feed {
-	int cpu;
+	int cpu, helper_cpu;
 	const char *skipped;
 };
 
 static void *real_time_main(void *arg)
 {
-	static const char *const names[] = { "tt-pulse", "tt-helper" };
 	const struct sched_param param = { .sched_priority = 1 };
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
 	struct real_time_feed *feed = arg;
 	struct tt_ring_writer *writer;
 	cpu_set_t cpus;
@@ -113,12 +115,14 @@ static void *real_time_main(void *arg)
 		feed->skipped = "no permission for SCHED_FIFO";
 		return NULL;
 	}
-	writer = open_with("r", 5, 250);
+	opts.sync_ms = 5;
+	opts.helper_cpu = feed->helper_cpu;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
 	put_rows(writer, 0, 3);
-	for (size_t i = 0; i < TTI_LEN(names); i++) {
+	for (size_t i = 0; i < TTI_LEN(thread_names); i++) {
 		pid_t tid;
 
-		UNTIL((tid = find_thread(names[i])) != 0);
+		UNTIL((tid = find_thread(thread_names[i])) != 0);
 		ck_assert_int_eq(sched_getscheduler(tid), SCHED_OTHER);
 		ck_assert_int_eq(sched_getaffinity(tid, sizeof(cpus), &cpus), 0);
 		ck_assert(!CPU_ISSET(feed->cpu, &cpus));
@@ -130,7 +134,9 @@ static void *real_time_main(void *arg)
 
 START_TEST(threads_do_not_inherit_a_real_time_feed)
 {
-	struct real_time_feed feed = { some_cpu(), NULL };
+	/* any, and one that is not there */
+	static const int helper_cpus[] = { -1, CPU_SETSIZE - 1 };
+	struct real_time_feed feed = { some_cpu(), helper_cpus[_i], NULL };
 	pthread_t thread;
 
 	if (feed.cpu < 0)
@@ -143,6 +149,27 @@ START_TEST(threads_do_not_inherit_a_real_time_feed)
 	if (feed.skipped)
 		printf("# threads_do_not_inherit_a_real_time_feed: skipped, %s\n",
 		       feed.skipped);
+}
+END_TEST
+
+START_TEST(threads_are_as_nice_as_asked)
+{
+	struct tt_ring_writer_opts opts = TT_RING_WRITER_OPTS_INIT;
+	int before = getpriority(PRIO_PROCESS, 0);
+	struct tt_ring_writer *writer;
+
+	create_ring("r", 100, 3);
+	opts.helper_nice = 7;
+	OK(tt_ring_writer_open(&writer, "r", &opts, &err));
+	put_rows(writer, 0, 3);
+	for (size_t i = 0; i < TTI_LEN(thread_names); i++) {
+		pid_t tid;
+
+		UNTIL((tid = find_thread(thread_names[i])) != 0);
+		UNTIL(getpriority(PRIO_PROCESS, (id_t)tid) == 7);
+	}
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), before);
+	tt_ring_writer_close(writer);
 }
 END_TEST
 
@@ -246,7 +273,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, no_space_for_the_next_file, 0, 2);
-	tcase_add_test(tcase, threads_do_not_inherit_a_real_time_feed);
+	tcase_add_loop_test(tcase, threads_do_not_inherit_a_real_time_feed, 0, 2);
+	tcase_add_test(tcase, threads_are_as_nice_as_asked);
 	tcase_add_test(tcase, all_is_right_without_membarrier);
 	tcase_add_test(tcase, writer_alone_looks_now_and_then);
 	suite_add_tcase(suite, tcase);
