@@ -140,6 +140,22 @@ static int write_zeros(int fd, uint64_t offset, uint64_t n)
 	return rc;
 }
 
+/* Less is free than the range takes, whichever of the file's own blocks lie in it.  Only root
+ * may count on what a file system keeps back. */
+static bool cannot_fit(int fd, uint64_t n)
+{
+	struct statvfs fs;
+	struct stat st;
+	uint64_t has, free_blocks;
+
+	if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0 || fs.f_blocks == 0 ||
+	    fs.f_frsize == 0)
+		return false; /* it does not tell */
+	has = (uint64_t)st.st_blocks * 512;
+	free_blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
+	return n > has && (n - has) / fs.f_frsize > free_blocks;
+}
+
 int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
 {
 	int rc;
@@ -149,6 +165,10 @@ int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size)
 	rc = tti_check_file_size(offset, n);
 	if (rc < 0)
 		return rc;
+	/* ext4 takes all there is before it says that it is too little: everybody else who
+	 * writes there would meet a full disk meanwhile */
+	if (cannot_fit(fd, n))
+		return -ENOSPC;
 	do
 		rc = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset,
 			       (off_t)n);

@@ -40,8 +40,8 @@ int tti_pread_all(int fd, void *buf, size_t n, uint64_t offset);
 int tti_pwrite_all(int fd, const void *buf, size_t n, uint64_t offset);
 int tti_write_all(int fd, const void *buf, size_t n);
 
-/* Space for [offset, offset + n): -ENOSPC instead of a later SIGBUS.  keep_size leaves the
- * file's size alone.  Falls back to writing zeros where fallocate is not supported (never
+/* Space for [offset, offset + n): -ENOSPC instead of a later SIGBUS.  What the file system has
+ * no room for is refused before any of it is taken.  keep_size leaves the file's size alone.  Falls back to writing zeros where fallocate is not supported (never
  * over existing bytes: the range must lie past the end of the file). */
 int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size);
 

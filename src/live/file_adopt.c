@@ -67,10 +67,10 @@ static int reserve(const struct tti_live *live, uint64_t new_bytes, struct tt_er
 
 	if (rc == TT_OK)
 		return TT_OK;
-	tti_fail_space(err, rc, live->path, live->fd, new_bytes - live->file_bytes);
 	if (ftruncate(live->fd, (off_t)live->file_bytes) < 0)
-		return rc; /* the first error is the one to tell */
-	return rc;
+		(void)0; /* the first error is the one to tell */
+	return tti_fail_space(err, rc, live->path, live->fd,
+			      new_bytes - live->file_bytes);
 }
 
 static int adopt_in_place(const struct tti_live *live, uint64_t capacity,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +221,25 @@ START_TEST(empty_map_is_legal_and_closing_twice_too)
 }
 END_TEST
 
+START_TEST(what_does_not_fit_takes_nothing)
+{
+	tti_auto_fd fd = open("huge", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	struct statvfs fs;
+	struct stat st;
+	int rc;
+
+	ck_assert_int_eq(fstatvfs(fd, &fs), 0);
+	if (fs.f_blocks == 0)
+		return; /* a file system without a limit */
+	rc = tti_reserve_space(
+		fd, 0, (uint64_t)fs.f_bfree * fs.f_frsize + ((uint64_t)1 << 30), false);
+	ck_assert_msg(rc == -ENOSPC || rc == -EFBIG, "%d", rc);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_int_eq(st.st_size, 0);
+	ck_assert_int_eq(st.st_blocks, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("base");
@@ -237,6 +258,7 @@ int main(void)
 	tcase_add_test(files, only_regular_files_are_opened);
 	tcase_add_test(files, lock_is_seen_and_dies_with_its_holder);
 	tcase_add_test(pure, options_of_older_programs_keep_defaults);
+	tcase_add_test(files, what_does_not_fit_takes_nothing);
 	tcase_add_test(files, empty_map_is_legal_and_closing_twice_too);
 	suite_add_tcase(suite, pure);
 	suite_add_tcase(suite, files);

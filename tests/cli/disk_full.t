@@ -42,6 +42,10 @@ names_bytes() { # FILE: needed and free bytes, and where
 	grep -qE "no space left.*$mount.*needs [0-9]+ bytes, [0-9]+ (are|is) free" "$1"
 }
 
+free_bytes() {
+	echo $(($(stat -f -c '%a * %S' .)))
+}
+
 no_leftovers() {
 	find . -name '*.new*' -o -name '.next' -o -name '.merge' -o -name '*.tmp' | sort
 }
@@ -61,6 +65,8 @@ check_on() { # KIND
 		"$ticktail" create f.npy --dtype f8 --capacity 1M
 	names_bytes "$work/.out" && ok "$kind: create names the bytes" ||
 		not_ok "$kind: create names the bytes" "$(cat "$work/.out")"
+	is "$kind: what is free was not taken for the try" \
+		"$(sed 's/.*bytes, \([0-9]*\) .*/\1/' "$work/.out" | head -n 1)" "$(free_bytes)"
 	exits 1 "$kind: a ring that does not fit is refused" \
 		"$ticktail" create r --rolling --dtype f8 --capacity 1M --keep 2
 	names_bytes "$work/.out" && ok "$kind: create --rolling names the bytes" ||
@@ -155,6 +161,12 @@ print(json.load(sys.stdin)["counters"]["errors"])'; }
 	cp --sparse=always "$work/sparse.npy" f.npy
 	fill_up
 	if [ "$(($(stat -c '%b * %B' f.npy)))" -lt 160000 ]; then
+		truncate -s -65536 filler.0
+		free=$(free_bytes)
+		exits 1 "$kind: appending to more holes than there is room for" \
+			sh -c "printf 'value\n1\n' | '$ticktail' append f.npy"
+		is "$kind: the room is still there" "$(free_bytes)" "$free"
+		fill_up
 		echo 1 >"$work/one"
 		exits 1 "$kind: appending to holes that cannot be filled" \
 			sh -c "printf 'value\n1\n' | '$ticktail' append f.npy"
