@@ -13,7 +13,10 @@
  * Processes:  one writer by a kernel lock; readers need read permission only.
  * Fork:       a child may only _exit() or exec; handles stay the parent's.  One that closes
  *             them all the same, as destructors do, changes nothing of the ring.
+ * Units:      counts are rows, sizes bytes, times UTC nanoseconds since 1970.
+ * Visibility: rows are visible to every reader when the call that published them returns.
  * Durability: visible is not durable; rolls sync the finished file, see tt_ring_opts.sync_ms.
+ * Views:      point into the reader's mappings, valid as long as the call that gives them says.
  * Format and protocol: docs/FORMAT.md, docs/CONCURRENCY.md. */
 #ifndef TICKTAIL_RING_H
 #define TICKTAIL_RING_H
@@ -136,10 +139,11 @@ TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
 
 /* Append count rows across files.  Hot path: a look at one word, a copy, a store: no lock, no
  * allocation, no clock, no system call, but with wake or sync each, without helper, and at a
- * roll whose file the helper did not make and name in time (else a roll reads a clock).  On an error (a roll that failed: -ENOSPC, ...) the rows
- * published before it stay; *done_out (may be NULL) counts those of this call.  The writer can
- * go on after the cause is gone.  Where each append wakes, or nobody helps, a clock is read each
- * 64 rows; each row, when it is synced or nobody else looks for the time of a sync or roll. */
+ * roll whose file the helper did not make and name in time; every other roll reads a clock and
+ * is stores as well.  Where each append wakes, or nobody helps, a clock is read each 64 rows;
+ * each row, when it is synced or nobody else looks for the time of a sync or roll.  On an error
+ * (a roll that failed: -ENOSPC, ...) the rows published before it stay; *done_out (may be NULL)
+ * counts those of this call.  The writer can go on after the cause is gone. */
 TT_API int tt_ring_append(struct tt_ring_writer *writer, const void *rows, uint64_t count,
 			  uint64_t *done_out, struct tt_error *err);
 /* Room for up to count rows in the newest file, rolling first when it is full; *got_out is

@@ -102,13 +102,12 @@ static inline void tti_turn_compiler_fence(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* What the owner's thread is doing, 0 nothing.  A number of rows: so many were reserved, and
- * nothing but their publish is left to do.  No value is made of the one before: an append whose
- * stores wait for a load of what was just stored costs as much as two rows. */
-#define TTI_TURN_WORKING UINT64_MAX /* nobody else touches the writer */
-#define TTI_TURN_SLOWLY \
-	(UINT64_C(1) << 63) /* and rows reserved, of which the publish has \
-					     * things to look at */
+/* What the owner's thread is doing, 0 nothing; else nobody else touches the writer.  A number
+ * of rows: so many were reserved and wait for their publish.  No value is made of the one before:
+ * an append whose stores wait for a load of what was just stored costs as much as two rows. */
+#define TTI_TURN_WORKING UINT64_MAX
+/* With a number of rows: their publish has things to look at. */
+#define TTI_TURN_SLOWLY (UINT64_C(1) << 63)
 
 /* The owner's thread: the word as it stored it last. */
 static inline uint64_t tti_turn(const struct tti_duty *duty)

@@ -251,8 +251,8 @@ TTI_ROW_PATH void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count
 	uint32_t flags;
 	struct tti_live *live;
 
-	if (TTI_UNLIKELY(count ==
-			 0)) /* would be no turn, in which nothing may be touched */
+	/* 0 rows would be no turn, and outside of one nothing may be touched */
+	if (TTI_UNLIKELY(count == 0))
 		return reserve_slowly(writer, count, got_out, err);
 	flags = tti_turn_open(&writer->duty, count);
 	live = tti_writer_live(writer);

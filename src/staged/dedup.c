@@ -82,7 +82,6 @@ int tti_dedup_put(struct tti_dedup *table, const struct tti_digest *digest, uint
 		  uint64_t *first_out)
 {
 	struct tti_dedup_entry *entry;
-
 	int rc = tti_dedup_reserve(table, table->count + 1);
 
 	if (rc < 0)
