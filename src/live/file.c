@@ -118,11 +118,13 @@ static int check_newest(const struct tti_place *place, struct tt_error *err)
 		return rc;
 	if (kind == TTI_RING_FILE && name == newest)
 		return TT_OK;
-	return tti_fail(err, TT_E_UNSUPPORTED,
-			"%s: is sealed: only the newest file of a ring, %" PRIu64
-			".npy, can be "
-			"updated",
-			place->path, newest);
+	return tti_fail(
+		err, TT_E_UNSUPPORTED,
+		"%s: is %s: only the newest file of a ring, %" PRIu64 ".npy, can be "
+		"updated",
+		place->path,
+		kind == TTI_RING_FILE && name > newest ? "not published yet" : "sealed",
+		newest);
 }
 
 /* The lock first: a roll between the look and the lock would seal the file. */
