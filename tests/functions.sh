@@ -105,6 +105,17 @@ missing() {
 	exit 0
 }
 
+# has_sanitizer: the program was linked with the library of one
+has_sanitizer() { readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; }
+
+# preloaded SETTING... COMMAND...: with tests/lib/preload.c between the command and the system.
+# The library of a sanitizer, which wants to come first, is told not to mind.
+preload=$top_builddir/tests/lib/.libs/preload.so
+preloaded() {
+	env LD_PRELOAD="$preload" \
+		ASAN_OPTIONS="verify_asan_link_order=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" "$@"
+}
+
 # find_python MODULE...: sets $python to one that has them all: TT_PEERS (a virtual
 # environment's), else the system's; false when there is none
 find_python() {

@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
 [ -x "$ticktail" ] || missing "the program"
 cd "$work" || exit 99
-preload=$top_builddir/tests/lib/.libs/preload.so
 
 new() {
 	rm -rf r f.npy p.npy copy n.npy s
@@ -47,14 +46,14 @@ for n in 6 7 8 9; do
 	is "EMFILE at $n: path, value, what to do" "$(cat seen)" 1
 done
 
-if ! [ -e "$preload" ] || readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; then
+if ! [ -e "$preload" ]; then
 	skip "what the system refuses" "nothing can be preloaded"
 	finish
 fi
 with() { # with SETTING COMMAND...
 	setting=$1
 	shift
-	env LD_PRELOAD="$preload" "$setting" "$ticktail" "$@"
+	preloaded "$setting" "$ticktail" "$@"
 }
 
 # ---- EDQUOT: no block may be reserved ----
@@ -87,6 +86,10 @@ unchanged ENFILE
 most=$(cat /proc/sys/vm/max_map_count 2>/dev/null || echo 0)
 if [ "$most" = 0 ] || [ "$most" -gt 300000 ]; then
 	skip "max_map_count" "it is $most: too many to be taken"
+	finish
+fi
+if has_sanitizer; then
+	skip "max_map_count" "a sanitizer needs mappings of its own"
 	finish
 fi
 maps="this process has [0-9]+ mappings, as many as vm.max_map_count allows: raise that with sysctl, or open fewer files"

@@ -231,7 +231,7 @@ $1 $n: $line: exit $s: $(head -n 3 words)"
 	[ -z "$5" ] || is "ulimit $1 $2: it was met" "$((met > 0))" 1
 }
 scarce -n "4 5 6 8" '\(ulimit -n\)' "$live|$archives" met
-if readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; then
+if has_sanitizer; then
 	skip "ulimit -v" "a sanitizer needs more"
 else
 	# how much the program itself takes depends on the libraries of the machine

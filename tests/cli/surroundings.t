@@ -3,7 +3,6 @@
 # Limits and network file systems: refused with words, and nothing is taken for damage.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/functions.sh"
 cd "$work" || exit 99
-preload=$top_builddir/tests/lib/.libs/preload.so
 
 rows() { # FIRST COUNT
 	awk -v f="$1" -v n="$2" 'BEGIN { print "ts,px"; for (i = 0; i < n; i++) print f + i "," i / 4 }'
@@ -45,7 +44,7 @@ is "nothing was put aside" "$(ls -A r | grep -c bad)" 0
 success "the ring is whole" "$ticktail" verify r
 is "all rows are there" "$("$ticktail" read r --format csv | wc -l)" 1001
 
-if readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; then
+if has_sanitizer; then
 	skip "little address space" "a sanitizer needs more"
 else
 	"$ticktail" create big --rolling --dtype f8 --capacity 30M --keep 2 -q --sync none
@@ -94,14 +93,14 @@ fi
 
 # ---- network file systems ----
 
-if ! [ -e "$preload" ] || readelf -d "$ticktail" 2>/dev/null | grep -qE 'lib[a-z]*san'; then
+if ! [ -e "$preload" ]; then
 	skip "network file systems" "nothing can be preloaded"
 	finish
 fi
 on() { # MAGIC COMMAND...
 	magic=$1
 	shift
-	env LD_PRELOAD="$preload" TT_FAKE_FS="$magic" "$ticktail" "$@"
+	preloaded TT_FAKE_FS="$magic" "$ticktail" "$@"
 }
 rows 1000 1 >one.csv
 "$ticktail" create f.npy --dtype ts:i8,px:f8 --capacity 100 -q
