@@ -323,6 +323,7 @@ int tti_file_open_for(struct tt_file **out, const char *path, const char *what,
 	opts.access = TT_WRITE;
 	opts.wake_us = TT_WAKE_NEVER; /* the operation wakes when it is done */
 	opts.no_helper = true;
+	opts.force_network_fs = true; /* done once, by somebody who looks at the result */
 	*out = NULL;
 	if (rc == TT_OK)
 		rc = tti_place_refuse_ring(&place, what, err);

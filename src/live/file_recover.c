@@ -154,6 +154,7 @@ static int mend_in_place(struct recovery *rec, uint64_t before, uint64_t after,
 		.struct_size = sizeof(opts),
 		.access = TT_WRITE,
 		.no_helper = true,
+		.force_network_fs = true, /* no feed, as a copy to replace it is none */
 		/* who had a mark goes on with one */
 		.sync_ms = has_mark(rec) ? 1000 : TT_SYNC_NONE,
 		.wake_us = TT_WAKE_DEFAULT,

@@ -451,7 +451,8 @@ static int run(struct tti_ring_recovery *rec, struct tt_error *err)
 	hints.like_rules = rec->told;
 	if (rec->opts.dry_run)
 		return tti_ring_recover_look(rec, all_files, err);
-	opts.no_helper = true; /* nobody else looks at the files meanwhile */
+	opts.no_helper = true;	      /* nobody else looks at the files meanwhile */
+	opts.force_network_fs = true; /* no row is appended */
 	rc = tti_ring_writer_open_with(&rec->writer, rec->dir, &opts, &hints, err);
 	if (rc < 0)
 		return rc;

@@ -122,6 +122,14 @@ success "forced: create" on 0x6969 create s --rolling --dtype f8 --capacity 10 -
 exits 1 "nor is one sealed" on 0x6969 seal r
 success "forced: seal" on 0x6969 seal r --force-network-fs
 success "reading needs no force" on 0x6969 read r --tail 1
+success "what is done once is not refused: resize" on 0x6969 resize f.npy --capacity 300
+success "nor a trim" on 0x6969 resize f.npy --trim
+head -c 1000 f.npy >cut.npy
+success "nor recover of a file" on 0x6969 recover cut.npy
+success "nor clear" on 0x6969 clear f.npy
+rm r/.lock
+success "nor recover of a ring" on 0x6969 recover r
+success "which mends it" "$ticktail" verify r
 exits 1 "nor an archive made" on 0x6969 archive r -o r.h5
 says "NFS is named, and the way out" "r\.h5: lies on a network file system.*--force-network-fs"
 is "nothing was made of it" "$(ls -A | grep h5)" ""
