@@ -34,6 +34,20 @@ sed -e 's/ *#.*//' -e "s,ticktail \([a-z]\),'$ticktail' \1,g" -e 's/gen --rate 1
 	-e 's/ &$//' -e 's/tail trades -f/tail trades -f --timeout 1/' lines >lines.sh
 success "the shell lines of README work" sh -e lines.sh
 [ -s all.npy ] && ok "and leave the rows" || not_ok "and leave the rows"
+
+# another place: what is exported is where an installation there has its parts
+sed -n 's/^    \(export .*\)/\1/p' "$readme" >exports
+libdir=$(sed -n 's/^libdir = //p' "$top_builddir/Makefile")
+# shellcheck disable=SC2016
+if [ "$libdir" = '${exec_prefix}/lib' ]; then
+	make -s -C "$top_builddir" DESTDIR="$work/root" prefix=/user/ticktail \
+		install-pkgconfigDATA >words 2>&1
+	is "the exports of README name where pkg-config looks, and the loader" \
+		"$(HOME=/user && . ./exports && cd "$work/root$LD_LIBRARY_PATH" && ls "$work/root$PKG_CONFIG_PATH" |
+			grep -c '^libticktail')" 2
+else
+	skip "the exports of README name where pkg-config looks" "configured with another libdir"
+fi
 for word in $(grep -oE '(examples|docs)/[A-Za-z_.]+|[A-Z]+\.md' "$readme" | sort -u); do
 	[ -e "$top_srcdir/$word" ] || [ -e "$top_srcdir/$word.c" ] ||
 		[ -e "$top_srcdir/docs/$word" ] || not_ok "$word exists"
