@@ -230,9 +230,9 @@ static int recover_archive(struct recover_job *job)
 	if (found > 0) {
 		cli_fail(job->ctx,
 			 "%s: an archive with %llu damaged places: 'ticktail verify %s' "
-			 "names them, 'ticktail rebuild-hashes %s' mends hash tables, "
-			 "'ticktail compact' leaves out what no version uses",
-			 path, (unsigned long long)found, path, path);
+			 "names them, rebuild_hashtables() of versioned_hdf5 mends hash "
+			 "tables",
+			 path, (unsigned long long)found, path);
 		return CLI_EXIT_DAMAGE;
 	}
 	return cli_say(job->ctx,

@@ -75,7 +75,8 @@ static int open_table(struct tti_slots *slots, struct tt_error *err)
 	if (!path)
 		return tti_fail(err, -ENOMEM, "%s: out of memory", slots->where);
 	if (!tti_is_hard_path(file, path))
-		return damaged(slots, "is missing; run ticktail rebuild-hashes", err);
+		return damaged(slots, "is missing: versions can be read, nothing added",
+			       err);
 	slots->hashes = H5Dopen2(file, path, H5P_DEFAULT);
 	if (slots->hashes < 0)
 		return tti_driver_fail(slots->driver, err, TT_E_DAMAGED, path);
@@ -182,8 +183,7 @@ static int check_next_is_free(struct tti_slots *slots,
 				"%s: versions use %" PRIu64
 				" chunks, but hash_table counts %" PRIu64
 				" (largest_index): adding rows would overwrite some; "
-				"repair it with "
-				"ticktail rebuild-hashes",
+				"rebuild_hashtables() of versioned_hdf5 repairs it",
 				slots->where, need, slots->stored);
 	return rc;
 }

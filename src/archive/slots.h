@@ -46,7 +46,7 @@ struct tti_slots_spec {
 /* true: the dataset has raw_data, in whatever version. */
 bool tti_slots_exist(struct tti_driver *driver, const char *name);
 /* Open for adding.  Refused: a table that does not describe raw_data (TT_E_DAMAGED; naming
- * rebuild-hashes where that mends it), filters that are not known here (TT_E_UNSUPPORTED),
+ * rebuild_hashtables() where that mends it), filters that are not known here (TT_E_UNSUPPORTED),
  * variable-length strings (TT_E_MISMATCH). */
 int tti_slots_open(struct tti_slots *out, struct tti_driver *driver, const char *name,
 		   const struct tti_versions *versions, struct tt_error *err);

@@ -40,4 +40,16 @@ while read -r command; do
 	done
 	is "$command: every option of the man page exists" "$unknown" ""
 done <"$work/help.commands"
+
+# what messages and pages tell to run
+{
+	find "$top_srcdir/src" "$top_srcdir/tools" -name '*.[ch]' -exec \
+		grep -ohE '"[^"]*ticktail [a-z][a-z-]+' {} +
+	grep -ohE '(`|^    )ticktail [a-z][a-z-]+' "$top_srcdir"/*.md "$top_srcdir"/docs/*.md \
+		"$top_srcdir/bench/README.md"
+	grep -ohE '(^|Ql )ticktail [a-z][a-z-]+' "$top_srcdir"/man/*.[1-8]
+} | sed -n 's/^\(.*[^a-z]\)*ticktail \([a-z][a-z-]*\)$/\2/p' | sort -u >"$work/named"
+is "every command that messages and pages name exists" \
+	"$(comm -23 "$work/named" "$work/help.commands")" ""
+[ "$(wc -l <"$work/named")" -ge 15 ] && ok "they were found" || not_ok "they were found"
 finish
