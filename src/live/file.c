@@ -251,6 +251,7 @@ static int open_for_reading(struct tt_file *file, const struct tt_file_open_opts
 
 	if (rc == TT_OK)
 		tti_file_mark_limit(file);
+	file->live.limit = file->live.end; /* no row may be appended */
 	return rc;
 }
 

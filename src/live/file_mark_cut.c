@@ -99,6 +99,7 @@ void tti_file_mark_limit(struct tt_file *file)
 	file->marker.sequence = found.slot.mark.sequence;
 	file->live.shown = found.slot.mark.end;
 	file->live.end = tti_min_u64(file->live.end, file->live.shown);
+	file->live.limit = file->live.end;
 }
 
 /* The mark is another one, or none, once a writer has cut what is behind it; npyt, which knows

@@ -27,7 +27,8 @@ struct tti_live {
 	/* what an append touches: 64 bytes, then the mask */
 	unsigned char *at; /* writer: where the next row goes */
 	uint64_t end;	   /* writer: the last published end; plain file: capacity */
-	uint64_t limit; /* writer: rows below it may be appended without another look */
+	uint64_t limit; /* rows below it may be appended without another look; never below
+			 * end, and equal to it where the handle is for reading */
 	uint64_t row_bytes;
 	tti_word *tail;		 /* in the mapping; NULL without one, or misaligned */
 	unsigned char row_class; /* enum tti_row_class */

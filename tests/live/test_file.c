@@ -192,19 +192,53 @@ START_TEST(reserved_rows_show_when_published)
 }
 END_TEST
 
-START_TEST(reader_may_not_write)
+/* Nothing that would store into what may not be written: a crash where the test fails. */
+static void refuses_rows(struct tt_file *reader)
 {
-	int64_t row = 0;
-	struct tt_file *reader;
+	unsigned char rows[64] = { 0 };
 	struct tt_error err;
 
-	make_file("a.npy", "i8", 8);
-	reader = open_file("a.npy", TT_READ);
-	ck_assert_int_eq(tt_file_append(reader, &row, 1), TT_E_MISUSE);
-	ck_assert_ptr_null(tt_file_reserve(reader, 1));
+	for (uint64_t count = 1; count <= 4; count++) {
+		ck_assert_int_eq(tt_file_append(reader, rows, count), TT_E_MISUSE);
+		ck_assert_ptr_null(tt_file_reserve(reader, count));
+		ck_assert_int_eq(tt_file_publish(reader, count), TT_E_MISUSE);
+	}
+	ck_assert_int_eq(tt_file_append(reader, rows, UINT64_MAX), TT_E_MISUSE);
+	ck_assert_ptr_null(tt_file_reserve(reader, UINT64_MAX));
+	ck_assert_int_eq(tt_file_publish(reader, UINT64_MAX), TT_E_MISUSE);
 	ck_assert_int_eq(tt_file_publish(reader, 0), TT_E_MISUSE);
-	ck_assert_int_eq(tt_file_update(reader, 0, &row, 1, &err), TT_E_MISUSE);
-	tt_file_close(reader);
+	ck_assert_int_eq(tt_file_update(reader, 0, rows, 1, &err), TT_E_MISUSE);
+	ck_assert_int_eq(tt_file_grow(reader, 1, &err), TT_E_MISUSE);
+}
+
+START_TEST(reader_may_not_write)
+{
+	static const char *const types[] = { "u1", "V3", "i8",
+					     "[('a', '<i8'), ('b', 'u1'), ('', '|V7')]" };
+	struct tt_file_open_opts by_pread = TT_FILE_OPEN_OPTS_INIT;
+	unsigned char rows[64] = { 0 };
+
+	by_pread.by_pread = true;
+	make_file("a.npy", types[_i], 40);
+	for (uint64_t count = 0; count <= 3; count++) { /* of what is there */
+		struct tt_file *writer = open_file("a.npy", TT_WRITE), *reader, *preader;
+		struct tt_error err;
+		struct tt_view view;
+
+		ck_assert_int_eq(tt_file_append(writer, rows, count), TT_OK);
+		reader = open_file("a.npy", TT_READ);
+		ck_assert_int_eq(tt_file_open(&preader, "a.npy", &by_pread, &err), TT_OK);
+		refuses_rows(reader);
+		refuses_rows(preader);
+		ck_assert_int_eq(tt_file_append(writer, rows, 1), TT_OK);
+		ck_assert_int_ge(tt_file_tail(reader, 2, &view), 0); /* sees more now */
+		ck_assert_int_eq(tt_file_copy(preader, 0, 1, rows, &err), TT_OK);
+		refuses_rows(reader);
+		refuses_rows(preader);
+		tt_file_close(preader);
+		tt_file_close(reader);
+		tt_file_close(writer);
+	}
 }
 END_TEST
 
@@ -479,7 +513,7 @@ int main(void)
 	tcase_add_test(tc, rows_appended_are_seen_at_once);
 	tcase_add_test(tc, append_is_all_or_nothing);
 	tcase_add_test(tc, reserved_rows_show_when_published);
-	tcase_add_test(tc, reader_may_not_write);
+	tcase_add_loop_test(tc, reader_may_not_write, 0, 4);
 	tcase_add_test(tc, padding_is_zeroed_unless_promised);
 	tcase_add_test(tc, first_rows_come_with_create);
 	tcase_add_test(tc, existing_file_is_kept);

@@ -95,6 +95,8 @@ static void holds(const char *path, int64_t first, uint64_t count)
 	for (uint64_t i = 0; i < count; i++)
 		ck_assert_int_eq(((const struct row *)view.rows)[i].number,
 				 first + (int64_t)i);
+	ck_assert_ptr_null(tt_file_reserve(file, 1)); /* whatever is shown of it */
+	ck_assert_int_eq(tt_file_publish(file, 1), TT_E_MISUSE);
 	tt_file_close(file);
 }
 

@@ -337,6 +337,9 @@ START_TEST(file_of_a_ring_is_left_alone)
 	ck_assert_int_eq(tt_file_open(&file, "r/300.npy", &opts, &err), TT_E_UNSUPPORTED);
 	ck_assert_int_eq(tt_file_open(&file, "r/200.npy", &opts, NULL), 0);
 	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_E_MISUSE);
+	ck_assert_int_eq(tt_file_append(file, &row, 2), TT_E_MISUSE);
+	ck_assert_ptr_null(tt_file_reserve(file, 1));
+	ck_assert_int_eq(tt_file_publish(file, 1), TT_E_MISUSE);
 	ck_assert_int_eq(tt_file_update(file, 1, &row, 1, NULL), 0);
 	ck_assert_int_eq(*(const int64_t *)tt_file_at(file, 1), -1);
 	tt_file_close(file);
