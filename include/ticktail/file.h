@@ -92,7 +92,8 @@ struct tt_file_open_opts {
 	bool no_helper;
 	/* TT_SYNC_NONE, TT_SYNC_EACH or milliseconds.  With another than TT_SYNC_NONE each sync
 	 * stores a mark in PATH.mark, and after a power loss no row shows that was not synced:
-	 * the next writer moves them to PATH.cut. */
+	 * the next writer moves them to PATH.cut.  Where no mark may be made, rows are synced
+	 * without one, and after a power loss taken as they are. */
 	int64_t sync_ms;
 	int64_t wake_us; /* TT_WAKE_EACH, TT_WAKE_NEVER or a period */
 	int helper_cpu, helper_nice;

@@ -236,19 +236,21 @@ static int withdraw(struct tt_file *file, int fd, struct tt_error *err)
 {
 	static const uint8_t zero[TTI_MARK_FILE_BYTES];
 	char name[TTI_MARK_NAME_BYTES];
-	int rc = TT_OK;
+	int rc, unlinked;
 
 	tti_mark_slot_name(name, &file->place);
 	TTI_FAILPOINT("file.mark.before_remove");
-	if (unlinkat(file->place.dirfd, name, 0) == 0)
+	unlinked = unlinkat(file->place.dirfd, name, 0) < 0 ? -errno : TT_OK;
+	if (unlinked == TT_OK)
 		return tti_place_sync(&file->place, err);
 	rc = tti_pwrite_all(fd, zero, sizeof(zero), 0);
 	if (rc == TT_OK && fdatasync(fd) < 0)
 		rc = -errno;
-	return rc < 0 ? tti_fail(err, rc,
-				 "%s.mark: can neither be removed nor changed, and would "
-				 "be wrong after a write: %s",
-				 file->place.path, tt_strerror(rc))
+	if (rc == -EBADF) /* it could be opened for reading only */
+		rc = unlinked;
+	return rc < 0 ? tti_fail_sys(err, rc, file->place.path,
+				     "its .mark can neither be removed nor changed, and "
+				     "would be wrong after a write")
 		      : TT_OK;
 }
 

@@ -8,6 +8,7 @@ CLI_TESTS = \
 	tests/cli/csv.t \
 	tests/cli/clock.t \
 	tests/cli/cut_full.t \
+	tests/cli/denied.t \
 	tests/cli/disk_full.t \
 	tests/cli/files.t \
 	tests/cli/hostile.t \
@@ -49,4 +50,4 @@ EXTRA_DIST += tests/cli/power.sh
 check_PROGRAMS += tests/cli/patient_feed
 tests_cli_patient_feed_SOURCES = tests/cli/patient_feed.c
 tests_cli_patient_feed_LDADD = libticktail.la
-tests/cli/standing.log tests/cli/no_inode.log: tests/cli/patient_feed$(EXEEXT)
+tests/cli/standing.log tests/cli/no_inode.log tests/cli/denied.log: tests/cli/patient_feed$(EXEEXT)
