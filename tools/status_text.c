@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A status in words, a line a matter, the state first: a stream that stopped must not look
  * like one that runs. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -87,7 +88,7 @@ static void print_state(FILE *out, const struct tt_ring_status *now)
 		break;
 	case CLI_STATE_UNKNOWN:
 		fprintf(out, "unknown: %s\n",
-			now->settings_rc == TT_OK || now->settings_rc == -2
+			now->settings_rc == TT_OK || now->settings_rc == -ENOENT
 				? "another program writes it, and it keeps no counters"
 				: tt_strerror(now->settings_rc));
 		break;
