@@ -30,7 +30,8 @@ static bool fits(const struct cli_cut_search *search, struct tt_file *file, uint
 	       cli_recent_digest(window, bytes) == stored->digest;
 }
 
-/* The first row that was cut, by what one file with cut rows holds; *cut_out stays when none fits. */
+/* The first row that was cut, by what one file with cut rows holds; *cut_out stays when none
+ * fits. */
 static void look_into(const struct cli_cut_search *search, const char *path,
 		      uint64_t *cut_out)
 {

@@ -139,8 +139,8 @@ TT_API uint64_t tt_ring_writer_row_bytes(const struct tt_ring_writer *writer);
 
 /* Append count rows across files.  Hot path: a look at one word, a copy, a store: no lock, no
  * allocation, no clock, no system call, but with wake or sync each, without helper, and at a
- * roll whose file the helper did not make and name in time; every other roll reads a clock and
- * is stores as well.  Where each append wakes, or nobody helps, a clock is read each 64 rows;
+ * roll whose file the helper did not make and name in time; any other roll is stores, too, and
+ * one look at a clock.  Where each append wakes, or nobody helps, a clock is read each 64 rows;
  * each row, when it is synced or nobody else looks for the time of a sync or roll.  On an error
  * (a roll that failed: -ENOSPC, ...) the rows published before it stay; *done_out (may be NULL)
  * counts those of this call.  The writer can go on after the cause is gone. */

@@ -2,8 +2,8 @@
 /* The crew.  A band goes round: FREE, filled by the caller; READY, waiting for a worker; BUSY;
  * DONE, waiting to be stored; WRITING until its last chunk is in the file.  States change
  * under the lock while a worker may look, that is from READY to DONE; before and after, the
- * band is the calling thread's alone.  Invariant: bands are stored in the order of their numbers, and a buffer is
- * given to nobody else while a worker or a write has it. */
+ * band is the calling thread's alone.  Invariant: bands are stored in the order of their numbers,
+ * and a buffer is given to nobody else while a worker or a write has it. */
 #include "archive/crew.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  * A row of the ledger counts when its version is that version or an ancestor of it.  When its
  * version was deleted, it counts when the version's dataset still reaches over the rows and
  * no later row of the ledger put others there.  Where a deletion cut the chain, a version off
- * it may be an ancestor: then the rows themselves are looked at.  What a counting row says about a file must be
- * true of the file: the digests of its first and last block are compared. */
+ * it may be an ancestor: then the rows themselves are looked at.  What a counting row says about
+ * a file must be true of the file: the digests of its first and last block are compared. */
 #ifndef TTI_HISTORY_H
 #define TTI_HISTORY_H
 

@@ -25,7 +25,8 @@ static inline int tti_steal_fd(int *fd)
 }
 
 /* Open a regular file: links are followed unless flags say not, FIFOs are not waited for, and
- * anything but a regular file is refused with its kind in words.  The fd, or a negative error with text. */
+ * anything but a regular file is refused with its kind in words.  The fd, or a negative error
+ * with text. */
 int tti_open_regular(int dirfd, const char *name, int flags, const char *path,
 		     struct tt_error *err);
 
@@ -41,8 +42,9 @@ int tti_pwrite_all(int fd, const void *buf, size_t n, uint64_t offset);
 int tti_write_all(int fd, const void *buf, size_t n);
 
 /* Space for [offset, offset + n): -ENOSPC instead of a later SIGBUS.  What the file system has
- * no room for is refused before any of it is taken.  keep_size leaves the file's size alone.  Falls back to writing zeros where fallocate is not supported (never
- * over existing bytes: the range must lie past the end of the file). */
+ * no room for is refused before any of it is taken.  keep_size leaves the file's size alone.
+ * Falls back to writing zeros where fallocate is not supported (never over existing bytes: the
+ * range must lie past the end of the file). */
 int tti_reserve_space(int fd, uint64_t offset, uint64_t n, bool keep_size);
 
 /* Words for a full disk: "path: needs N bytes, M are free on this file system". */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing, trimming and clearing.  In place would be unsafe: under a reader's mapping the old tail words
- * become rows, or pages vanish.  So the file is copied beside itself, the old one is marked
- * superseded, and the copy takes its name.  Clearing leaves an empty file in its place, so that
- * rows which readers and backups are looking at are never overwritten by those that follow.
+/* Growing, trimming and clearing.  In place would be unsafe: under a reader's mapping the old
+ * tail words become rows, or pages vanish.  So the file is copied beside itself, the old one is
+ * marked superseded, and the copy takes its name.  Clearing leaves an empty file in its place, so
+ * that rows which readers and backups are looking at are never overwritten by those that follow.
  * Invariant: the bytes of the old file never change again once it is marked; the writer lock
  * is held on both files until the copy has the name. */
 #include "live/file.h"

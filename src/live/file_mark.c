@@ -41,8 +41,8 @@ static int store(const struct tt_file *file, struct tti_file_marker *marker,
 	return TT_OK;
 }
 
-/* A FILE.mark that speaks of no file, whole and on disk.  -EEXIST never: another's file of that name is
- * refused before. */
+/* A FILE.mark that speaks of no file, whole and on disk.  -EEXIST never: another's file of that
+ * name is refused before. */
 static int make(struct tt_file *file, struct tt_error *err)
 {
 	const struct tti_file_mark first = tti_mark_slot_first();

@@ -176,8 +176,8 @@ __attribute__((noinline)) static int publish_padded(struct tt_file *file, uint64
 	return published(file);
 }
 
-/* What is not one row with one gap, with room for it: a batch, as a rule.  A function of its own: a row path that
- * jumps about costs as much as one twice as long. */
+/* What is not one row with one gap, with room for it: a batch, as a rule.  A function of its own:
+ * a row path that jumps about costs as much as one twice as long. */
 TTI_ROW_PATH __attribute__((noinline)) static int publish_other(struct tt_file *file,
 								uint64_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of a ring, shared by opening (ring_open.c, ring_settle.c), appending (ring_append.c), what else
- * its owner asks (ring_writer.c), rolling (ring_roll.c), what goes to disk (ring_upkeep.c) and
- * what the two threads do for it (ring_duty.c).
+/* The writer of a ring, shared by opening (ring_open.c, ring_settle.c), appending
+ * (ring_append.c), what else its owner asks (ring_writer.c), rolling (ring_roll.c), what goes to
+ * disk (ring_upkeep.c) and what the two threads do for it (ring_duty.c).
  *
  * Who touches what:
  *   the owner   the thread that appends, in a turn; or the helper, while it has claimed the
@@ -251,8 +251,8 @@ int tti_writer_adopt(struct tt_ring_writer *writer, uint64_t name, uint64_t base
 int tti_writer_roll(struct tt_ring_writer *writer, struct tt_error *err);
 /* Finish what a dead writer left half done; TT_OK: the newest file is open (ring_settle.c). */
 int tti_writer_settle(struct tt_ring_writer *writer, struct tt_error *err);
-/* After a power loss (ring_reboot.c, ring_reboot_next.c), in this order around the repair of the manifest: cut what
- * no mark covers; go on in a new file; lower the ends of what was cut. */
+/* After a power loss (ring_reboot.c, ring_reboot_next.c), in this order around the repair of the
+ * manifest: cut what no mark covers; go on in a new file; lower the ends of what was cut. */
 int tti_writer_reboot_cut(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_reboot_go_on(struct tt_ring_writer *writer, struct tt_error *err);
 int tti_writer_lower_ends(struct tt_ring_writer *writer, struct tt_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What counts as archived after others deleted versions, joined or cut files: each row once, in one dataset.
- * Deleting is done as versioned_hdf5's `del` does it: the group is unlinked, and children
- * keep its name in their prev_version. */
+/* What counts as archived after others deleted versions, joined or cut files: each row once, in
+ * one dataset.  Deleting is done as versioned_hdf5's `del` does it: the group is unlinked, and
+ * children keep its name in their prev_version. */
 #include <check.h>
 #include <hdf5.h>
 #include <stdio.h>

@@ -59,7 +59,8 @@ static inline uint64_t disk_bytes(const char *dir)
 	return bytes;
 }
 
-/* For a child: rows from 3 on, or idle_only, until a byte comes by stop; one goes by ready first. */
+/* For a child: rows from 3 on, or idle_only, until a byte comes by stop; one goes by ready
+ * first. */
 static inline int feed(const char *dir, int ready, int stop, bool idle_only)
 {
 	struct tt_ring_writer *writer = NULL;

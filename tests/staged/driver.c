@@ -11,8 +11,8 @@
  *	plan NAME get|set INDEX			plan NAME resize SHAPE
  *	plan NAME load|changes|hash|commit	state NAME
  *
- * ELEMENT is as f8 or >f8, SHAPE as 3,5 (- for none), data in hex (- for none).  Every answer ends with
- * a line "."; a refusal is "error CODE WORDS". */
+ * ELEMENT is as f8 or >f8, SHAPE as 3,5 (- for none), data in hex (- for none).  Every answer ends
+ * with a line "."; a refusal is "error CODE WORDS". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

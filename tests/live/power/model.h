@@ -50,7 +50,8 @@ const char *model_made_as(uint64_t ino);
 
 /* From now on every call is noted, in order, as a line "CALL NAME" or "CALL NAME TO" with the
  * last component of names; files of rings are called 1.npy, 2.npy, ... in the order in which
- * they are met, files without a name "nameless", temporary copies "copy", root ".".  What was noted is forgotten by the next call. */
+ * they are met, files without a name "nameless", temporary copies "copy", root ".".  What was
+ * noted is forgotten by the next call. */
 void model_trace_begin(void);
 const char *model_trace(void);
 
