@@ -296,8 +296,8 @@ static int try_tail(struct looks *looks, uint64_t count, struct tt_error *err)
 
 		rc = count_rows(reader, &items.at[i], &start, &end, err);
 		from = i == place.idx ? place.row : start;
-		end = tti_min_u64(end,
-				  from + left); /* rows that came since are left out */
+		/* rows that came since are left out */
+		end = tti_min_u64(end, from + tti_min_u64(left, UINT64_MAX - from));
 		if (rc == TT_OK && end > from) {
 			left -= end - from;
 			rc = look(looks, &items.at[i], from, end, err);

@@ -179,11 +179,48 @@ START_TEST(manifest_longer_than_any)
 }
 END_TEST
 
+static uint64_t sum_views(struct tt_view *views, size_t n)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		rows += views[i].count;
+	free(views);
+	return rows;
+}
+
+START_TEST(all_rows_of_a_file_that_begins_late)
+{
+	static const uint64_t counts[] = { 25, 26, UINT64_MAX - 2, UINT64_MAX };
+	const uint64_t start = 3;
+	struct tt_ring_reader *reader;
+
+	make_ring();
+	poke(path_of(0), -40, &start, sizeof(start));
+	reader = open_reader("r");
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		struct tt_view *views;
+		size_t n;
+
+		OK(tt_ring_tail(reader, counts[i], &views, &n, &err));
+		ck_assert_uint_eq(((const struct row *)views[0].rows)->number, 3);
+		ck_assert_uint_eq(sum_views(views, n), 25);
+		OK(tt_ring_head(reader, counts[i], &views, &n, &err));
+		ck_assert_uint_eq(sum_views(views, n), 25);
+		OK(tt_ring_seek_tail(reader, counts[i], &err));
+		ck_assert_uint_eq(tt_ring_tell(reader).row, 3);
+	}
+	tt_ring_reader_close(reader);
+	drop_ring();
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, newest_of_an_unknown_type);
 	tcase_add_test(tcase, newest_of_another_type_than_the_rest);
 	tcase_add_test(tcase, newest_and_settings_at_once);
+	tcase_add_test(tcase, all_rows_of_a_file_that_begins_late);
 	tcase_add_test(tcase, every_tail_gone);
 	tcase_add_test(tcase, manifest_leaves_a_file_out);
 	tcase_add_test(tcase, manifest_with_garbage_behind);
