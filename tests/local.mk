@@ -10,7 +10,7 @@ check_LTLIBRARIES += tests/lib/libhelp.la
 tests_lib_libhelp_la_SOURCES = \
 	tests/lib/mp.c tests/lib/mp.h \
 	tests/lib/quiet_thread.c tests/lib/quiet_thread.h \
-	tests/lib/sanitizers.h \
+	tests/lib/sanitizers.h tests/lib/suite.h \
 	tests/lib/tmpdir.c tests/lib/tmpdir.h tests/lib/until.h \
 	tests/live/crash_help.c tests/live/crash_help.h tests/live/crash_suite.h \
 	tests/live/file_helpers.c tests/live/file_helpers.h

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/suite.h"
+
 static char work_dir[64];
 
 static inline void work_dir_enter(void)
@@ -35,19 +37,11 @@ static inline void work_dir_leave(void)
 /* The tests that add names, each in a directory of its own.  What main() returns. */
 static inline int work_dir_suite(const char *name, void (*add)(TCase *))
 {
-	Suite *suite = suite_create(name);
-	TCase *tcase = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, work_dir_enter, work_dir_leave);
-	tcase_set_timeout(tcase, 60);
-	add(tcase);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = name,
+					  .enter = work_dir_enter,
+					  .leave = work_dir_leave,
+					  .timeout_s = 60,
+					  .add = add });
 }
 
 #endif

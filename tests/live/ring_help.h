@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "lib/suite.h"
 #include "live/ring.h"
 #include "live/ring_counters.h"
 #include "ticktail/ring.h"
@@ -195,43 +196,25 @@ static inline int64_t fake_clock(void)
 	return fake_now;
 }
 
-/* Tests that run once each, or what adds tests. */
-struct ring_tests {
-	const TTest *const *tests;
-	size_t count;
-	void (*add)(TCase *tcase);
-};
-
-/* Each test in a directory of its own.  What main() returns. */
-static inline int run_ring_tests(const char *name, const struct ring_tests *of)
-{
-	Suite *suite = suite_create(name);
-	TCase *tcase = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 60);
-	for (size_t i = 0; i < of->count; i++)
-		tcase_add_test(tcase, of->tests[i]);
-	if (of->add)
-		of->add(tcase);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
+/* Tests that run once each.  What main() returns. */
 static inline int ring_suite(const char *name, const TTest *const *tests, size_t count)
 {
-	return run_ring_tests(name,
-			      &(struct ring_tests){ .tests = tests, .count = count });
+	return run_suite(&(struct suite){ .name = name,
+					  .enter = make_work_dir,
+					  .leave = drop_work_dir,
+					  .timeout_s = 60,
+					  .tests = tests,
+					  .count = count });
 }
 
+/* The same with what adds tests. */
 static inline int ring_suite_with(const char *name, void (*add)(TCase *))
 {
-	return run_ring_tests(name, &(struct ring_tests){ .add = add });
+	return run_suite(&(struct suite){ .name = name,
+					  .enter = make_work_dir,
+					  .leave = drop_work_dir,
+					  .timeout_s = 60,
+					  .add = add });
 }
 
 #endif

@@ -287,21 +287,31 @@ START_TEST(a_clock_set_back_is_counted)
 }
 END_TEST
 
-START_TEST(a_roll_that_fails_is_the_last_error)
+/* From now on files of this process are as good as full, check's own too: undone by
+ * setrlimit() before anything is checked. */
+static struct rlimit limit_files(void)
 {
 	struct rlimit before, little;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	little = before;
+	little.rlim_cur = 16;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &little);
+	return before;
+}
+
+START_TEST(a_roll_that_fails_is_the_last_error)
+{
+	struct rlimit before;
 	struct tt_ring_writer *writer;
 	struct tt_ring_status status;
 	struct row rows[9] = { { 0, 0 } };
 	int rc;
 
-	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-	little = before;
-	little.rlim_cur = 16;
 	create_ring("r", 8, 4);
 	writer = open_with(true, TT_SYNC_NONE);
-	signal(SIGXFSZ, SIG_IGN);
-	setrlimit(RLIMIT_FSIZE, &little); /* what check writes is limited too */
+	before = limit_files();
 	rc = tt_ring_append(writer, rows, 9, NULL, &err);
 	setrlimit(RLIMIT_FSIZE, &before);
 	ck_assert_int_lt(rc, 0);
@@ -340,23 +350,19 @@ static uint64_t count_of(const char *ring, bool prepared)
  * none has come since. */
 START_TEST(an_error_met_ahead_stands_when_the_file_is_full)
 {
-	struct rlimit before, little;
+	struct rlimit before;
 	struct tt_ring_writer *writer;
 	struct tt_ring_status status;
 	struct row rows[8] = { { 0, 0 } };
 	int64_t deadline = tti_deadline_ns(INT64_C(20000000000));
 	int rc;
 
-	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-	little = before;
-	little.rlim_cur = 16;
 	create_ring("r", 8, 4);
 	writer = open_with(false, TT_SYNC_NONE);
-	signal(SIGXFSZ, SIG_IGN);
 	OK(tt_ring_append(writer, rows, 8, NULL, &err));
 	while (count_of("r", true) < 1 && tti_clock_monotonic_ns() < deadline)
 		usleep(1000);
-	setrlimit(RLIMIT_FSIZE, &little);
+	before = limit_files();
 	/* takes what was made ahead */
 	rc = tt_ring_append(writer, rows, 1, NULL, NULL);
 	while (count_of("r", false) < 1 && tti_clock_monotonic_ns() < deadline)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -499,36 +500,32 @@ START_TEST(reader_holds_no_claim_on_writing)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_test(tcase, created_file_is_empty_and_aligned);
+	tcase_add_test(tcase, exact_keeps_the_capacity);
+	tcase_add_test(tcase, rows_and_tail_meet_page_borders);
+	tcase_add_test(tcase, rows_appended_are_seen_at_once);
+	tcase_add_test(tcase, append_is_all_or_nothing);
+	tcase_add_test(tcase, reserved_rows_show_when_published);
+	tcase_add_loop_test(tcase, reader_may_not_write, 0, 4);
+	tcase_add_test(tcase, padding_is_zeroed_unless_promised);
+	tcase_add_test(tcase, first_rows_come_with_create);
+	tcase_add_test(tcase, existing_file_is_kept);
+	tcase_add_test(tcase, impossible_sizes_are_refused);
+	tcase_add_test(tcase, array_type_gives_more_extents);
+	tcase_add_test(tcase, views_are_cut_to_what_is_there);
+	tcase_add_test(tcase, cursor_walks_inside_the_rows);
+	tcase_add_test(tcase, copy_gives_rows_in_c_order);
+	tcase_add_test(tcase, update_changes_rows_and_the_stamp);
+	tcase_add_test(tcase, second_writer_is_refused);
+	tcase_add_test(tcase, reader_holds_no_claim_on_writing);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file");
-	TCase *tc = tcase_create("file");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_add_test(tc, created_file_is_empty_and_aligned);
-	tcase_add_test(tc, exact_keeps_the_capacity);
-	tcase_add_test(tc, rows_and_tail_meet_page_borders);
-	tcase_add_test(tc, rows_appended_are_seen_at_once);
-	tcase_add_test(tc, append_is_all_or_nothing);
-	tcase_add_test(tc, reserved_rows_show_when_published);
-	tcase_add_loop_test(tc, reader_may_not_write, 0, 4);
-	tcase_add_test(tc, padding_is_zeroed_unless_promised);
-	tcase_add_test(tc, first_rows_come_with_create);
-	tcase_add_test(tc, existing_file_is_kept);
-	tcase_add_test(tc, impossible_sizes_are_refused);
-	tcase_add_test(tc, array_type_gives_more_extents);
-	tcase_add_test(tc, views_are_cut_to_what_is_there);
-	tcase_add_test(tc, cursor_walks_inside_the_rows);
-	tcase_add_test(tc, copy_gives_rows_in_c_order);
-	tcase_add_test(tc, update_changes_rows_and_the_stamp);
-	tcase_add_test(tc, second_writer_is_refused);
-	tcase_add_test(tc, reader_holds_no_claim_on_writing);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .add = add_tests });
 }

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "format/tail.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -172,22 +173,18 @@ START_TEST(next_writer_mends_and_says_so)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, file_cut_anywhere_is_an_error_or_plain, 0, 4);
+	tcase_add_test(tcase, bit_flips_never_crash);
+	tcase_add_test(tcase, bounds_broken_under_a_reader_are_noticed);
+	tcase_add_test(tcase, next_writer_mends_and_says_so);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_bad");
-	TCase *tc = tcase_create("file_bad");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_add_loop_test(tc, file_cut_anywhere_is_an_error_or_plain, 0, 4);
-	tcase_add_test(tc, bit_flips_never_crash);
-	tcase_add_test(tc, bounds_broken_under_a_reader_are_noticed);
-	tcase_add_test(tc, next_writer_mends_and_says_so);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_bad",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .add = add_tests });
 }

@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "lib/mp.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -458,28 +459,24 @@ START_TEST(holes_on_a_full_disk_are_an_error_at_open)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, readers_see_every_row_in_order, 0, 3);
+	tcase_add_loop_test(tcase, readers_follow_a_growing_file, 0, 3);
+	tcase_add_test(tcase, reader_needs_read_permission_only);
+	tcase_add_test(tcase, second_writer_is_told_the_pid);
+	tcase_add_test(tcase, forked_child_does_not_keep_the_lock);
+	tcase_add_test(tcase, untorn_read_never_sees_half_an_update);
+	tcase_add_test(tcase, resizing_kills_no_reader);
+	tcase_add_test(tcase, full_disk_is_an_error_and_leaves_nothing);
+	tcase_add_test(tcase, holes_on_a_full_disk_are_an_error_at_open);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_mp");
-	TCase *tc = tcase_create("file_mp");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_set_timeout(tc, 600);
-	tcase_add_loop_test(tc, readers_see_every_row_in_order, 0, 3);
-	tcase_add_loop_test(tc, readers_follow_a_growing_file, 0, 3);
-	tcase_add_test(tc, reader_needs_read_permission_only);
-	tcase_add_test(tc, second_writer_is_told_the_pid);
-	tcase_add_test(tc, forked_child_does_not_keep_the_lock);
-	tcase_add_test(tc, untorn_read_never_sees_half_an_update);
-	tcase_add_test(tc, resizing_kills_no_reader);
-	tcase_add_test(tc, full_disk_is_an_error_and_leaves_nothing);
-	tcase_add_test(tc, holes_on_a_full_disk_are_an_error_at_open);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_mp",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .timeout_s = 600,
+					  .add = add_tests });
 }

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "format/npy.h"
 #include "format/tail.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -387,30 +388,26 @@ START_TEST(kind_is_found_by_content)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, adopt_in_place_keeps_rows_where_they_are, 0, 2);
+	tcase_add_test(tcase, adopt_without_room_goes_by_copy);
+	tcase_add_test(tcase, adopt_refuses_what_it_must);
+	tcase_add_loop_test(tcase, interrupted_adopt_is_read_and_finished, 0, 2);
+	tcase_add_test(tcase, fortran_rows_are_copied_in_c_order);
+	tcase_add_test(tcase, plain_file_is_read_only_when_asked_for);
+	tcase_add_test(tcase, clear_empties_and_readers_notice);
+	tcase_add_test(tcase, backup_is_whole_and_equal);
+	tcase_add_test(tcase, merge_appends_and_grows);
+	tcase_add_test(tcase, rename_and_remove_need_the_lock);
+	tcase_add_test(tcase, file_of_a_ring_is_left_alone);
+	tcase_add_test(tcase, kind_is_found_by_content);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_ops");
-	TCase *tc = tcase_create("file_ops");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_add_loop_test(tc, adopt_in_place_keeps_rows_where_they_are, 0, 2);
-	tcase_add_test(tc, adopt_without_room_goes_by_copy);
-	tcase_add_test(tc, adopt_refuses_what_it_must);
-	tcase_add_loop_test(tc, interrupted_adopt_is_read_and_finished, 0, 2);
-	tcase_add_test(tc, fortran_rows_are_copied_in_c_order);
-	tcase_add_test(tc, plain_file_is_read_only_when_asked_for);
-	tcase_add_test(tc, clear_empties_and_readers_notice);
-	tcase_add_test(tc, backup_is_whole_and_equal);
-	tcase_add_test(tc, merge_appends_and_grows);
-	tcase_add_test(tc, rename_and_remove_need_the_lock);
-	tcase_add_test(tc, file_of_a_ring_is_left_alone);
-	tcase_add_test(tc, kind_is_found_by_content);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_ops",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .add = add_tests });
 }

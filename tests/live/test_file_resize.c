@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -187,26 +188,22 @@ START_TEST(pread_handle_reads_without_mapping)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, misaligned_tail_takes_rows_but_no_tailing, 4, 6);
+	tcase_add_test(tcase, four_word_tail_is_kept);
+	tcase_add_test(tcase, grown_handle_goes_on_and_old_views_stay);
+	tcase_add_test(tcase, resize_and_trim_keep_rows);
+	tcase_add_test(tcase, mode_survives_a_resize);
+	tcase_add_test(tcase, link_to_a_file_is_followed);
+	tcase_add_loop_test(tcase, waiting_ends_in_time, 0, 3);
+	tcase_add_test(tcase, pread_handle_reads_without_mapping);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_resize");
-	TCase *tc = tcase_create("file_resize");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_add_loop_test(tc, misaligned_tail_takes_rows_but_no_tailing, 4, 6);
-	tcase_add_test(tc, four_word_tail_is_kept);
-	tcase_add_test(tc, grown_handle_goes_on_and_old_views_stay);
-	tcase_add_test(tc, resize_and_trim_keep_rows);
-	tcase_add_test(tc, mode_survives_a_resize);
-	tcase_add_test(tc, link_to_a_file_is_followed);
-	tcase_add_loop_test(tc, waiting_ends_in_time, 0, 3);
-	tcase_add_test(tc, pread_handle_reads_without_mapping);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_resize",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .add = add_tests });
 }

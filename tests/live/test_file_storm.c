@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "lib/mp.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -336,20 +337,17 @@ START_TEST(threads_see_no_half_row)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_test(tcase, processes_see_no_half_row);
+	tcase_add_test(tcase, threads_see_no_half_row);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_storm");
-	TCase *tc = tcase_create("file_storm");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_set_timeout(tc, 3600);
-	tcase_add_test(tc, processes_see_no_half_row);
-	tcase_add_test(tc, threads_see_no_half_row);
-	suite_add_tcase(suite, tc);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_storm",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .timeout_s = 3600,
+					  .add = add_tests });
 }

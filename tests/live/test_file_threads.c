@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "live/live_file.h"
@@ -145,22 +146,18 @@ START_TEST(superseded_comes_after_the_last_end)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_test(tcase, published_rows_are_seen_whole);
+	tcase_add_test(tcase, changed_rows_are_seen_untorn);
+	tcase_add_test(tcase, superseded_comes_after_the_last_end);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("file_threads");
-	TCase *tc = tcase_create("file_threads");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_set_timeout(tc, 600);
-	tcase_add_test(tc, published_rows_are_seen_whole);
-	tcase_add_test(tc, changed_rows_are_seen_untorn);
-	tcase_add_test(tc, superseded_comes_after_the_last_end);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "file_threads",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .timeout_s = 600,
+					  .add = add_tests });
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/compiler.h"
+#include "lib/suite.h"
 #include "lib/tmpdir.h"
 #include "live/file_helpers.h"
 #include "ticktail/file.h"
@@ -121,14 +122,19 @@ START_TEST(values_are_the_reference_s)
 }
 END_TEST
 
+static void add_tests(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, file_of_the_reference_is_read, 0,
+			    (int)TTI_LEN(golden));
+	tcase_add_loop_test(tcase, file_of_the_reference_is_written_on, 0,
+			    (int)TTI_LEN(golden));
+	tcase_add_test(tcase, values_are_the_reference_s);
+}
+
 int main(void)
 {
-	Suite *suite;
-	TCase *tc;
-	SRunner *runner;
 	struct stat st;
 	char path[4096];
-	int failed;
 
 	snprintf(path, sizeof(path), "%s/golden/npyt",
 		 getenv("TT_SHARED") ? getenv("TT_SHARED") : "");
@@ -137,17 +143,8 @@ int main(void)
 		     "files");
 		return EXIT_SUCCESS;
 	}
-	suite = suite_create("golden");
-	tc = tcase_create("golden");
-	tcase_add_checked_fixture(tc, tmpdir_enter, tmpdir_leave);
-	tcase_add_loop_test(tc, file_of_the_reference_is_read, 0, (int)TTI_LEN(golden));
-	tcase_add_loop_test(tc, file_of_the_reference_is_written_on, 0,
-			    (int)TTI_LEN(golden));
-	tcase_add_test(tc, values_are_the_reference_s);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(&(struct suite){ .name = "golden",
+					  .enter = tmpdir_enter,
+					  .leave = tmpdir_leave,
+					  .add = add_tests });
 }

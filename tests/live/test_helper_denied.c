@@ -263,23 +263,20 @@ START_TEST(writer_alone_looks_now_and_then)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-	Suite *suite = suite_create("denied helper");
-	TCase *tcase = tcase_create("denied helper");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, no_space_for_the_next_file, 0, 2);
 	tcase_add_loop_test(tcase, threads_do_not_inherit_a_real_time_feed, 0, 2);
 	tcase_add_test(tcase, threads_are_as_nice_as_asked);
 	tcase_add_test(tcase, all_is_right_without_membarrier);
 	tcase_add_test(tcase, writer_alone_looks_now_and_then);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return run_suite(&(struct suite){ .name = "denied helper",
+					  .enter = make_work_dir,
+					  .leave = drop_work_dir,
+					  .timeout_s = 120,
+					  .add = add_tests });
 }

@@ -124,21 +124,20 @@ START_TEST(padding_of_reserved_rows_is_zeroed_in_a_file)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-	Suite *suite = suite_create("padding");
-	TCase *tcase = tcase_create("padding");
-	SRunner *runner = srunner_create(suite);
-	int kinds = (int)(sizeof(padded) / sizeof(padded[0])), failed;
+	int kinds = (int)(sizeof(padded) / sizeof(padded[0]));
 
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
 	tcase_add_loop_test(tcase, padding_of_reserved_rows_is_zeroed_in_a_ring, 0,
 			    2 * kinds);
 	tcase_add_loop_test(tcase, padding_of_reserved_rows_is_zeroed_in_a_file, 0,
 			    2 * kinds);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return run_suite(&(struct suite){ .name = "padding",
+					  .enter = make_work_dir,
+					  .leave = drop_work_dir,
+					  .add = add_tests });
 }

@@ -442,21 +442,18 @@ START_TEST(each_bit_of_a_single_file)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-	Suite *suite = suite_create("recover bits");
-	TCase *tcase = tcase_create("recover bits");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_set_timeout(tcase, 600);
-	tcase_add_checked_fixture(tcase, enter_memory, drop_work_dir);
 	tcase_add_loop_test(tcase, each_bit_of_a_file_of_a_ring, 0, 4 * LEFT_COUNT);
 	tcase_add_loop_test(tcase, each_bit_of_the_only_file_of_a_ring, 0, LEFT_COUNT);
 	tcase_add_loop_test(tcase, each_bit_of_a_single_file, 0, 2);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return run_suite(&(struct suite){ .name = "recover bits",
+					  .enter = enter_memory,
+					  .leave = drop_work_dir,
+					  .timeout_s = 600,
+					  .add = add_tests });
 }

@@ -413,15 +413,8 @@ START_TEST(there_are_no_futexes)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-	Suite *suite = suite_create("wait");
-	TCase *tcase = tcase_create("wait");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tcase, make_work_dir, drop_work_dir);
-	tcase_set_timeout(tcase, 4 * DEADLINE);
 	tcase_add_loop_test(tcase, without_a_writer_time_passes, 0, 6);
 	tcase_add_loop_test(tcase, a_writer_wakes_each_time, 0, 6);
 	tcase_add_loop_test(tcase, a_writer_wakes_by_period, 0, 6);
@@ -432,9 +425,13 @@ int main(void)
 	tcase_add_loop_test(tcase, a_reader_may_not_sleep_on_words, 0, 6);
 	tcase_add_loop_test(tcase, a_writer_may_not_wake, 0, 6);
 	tcase_add_loop_test(tcase, there_are_no_futexes, 0, 6);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return run_suite(&(struct suite){ .name = "wait",
+					  .enter = make_work_dir,
+					  .leave = drop_work_dir,
+					  .timeout_s = 4 * DEADLINE,
+					  .add = add_tests });
 }
