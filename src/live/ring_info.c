@@ -125,6 +125,7 @@ int tt_ring_info(const char *dir, struct tt_ring_info *out, struct tt_error *err
 	rc = tti_ring_open(&ring, dir, false, err);
 	if (rc < 0)
 		return rc;
+	(void)tti_ring_index_entries(&ring); /* without memory more slowly */
 	rc = fill(&ring, out, err);
 	tti_ring_close(&ring);
 	if (rc < 0)

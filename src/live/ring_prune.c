@@ -333,6 +333,8 @@ static int open_prune(struct prune *prune, const char *dir, struct tt_error *err
 	struct tti_ring *ring = &prune->ring;
 	int rc = tti_ring_open(ring, dir, !prune->opts.dry_run, err);
 
+	if (rc == TT_OK)
+		(void)tti_ring_index_entries(ring); /* without memory more slowly */
 	if (rc == TT_OK && !prune->opts.dry_run)
 		rc = lock(prune, err);
 	if (rc == TT_OK && !ring->lock.addr)
