@@ -226,6 +226,7 @@ START_TEST(a_helper_that_is_refused_says_nothing_while_there_is_room)
 
 	create_ring("r", ROWS, 3);
 	writer = open_kind(0);
+	atomic_store(&refusals, 0);
 	atomic_store(&refused_with, ENOSPC);
 	put_rows(writer, 0, ROWS - 1);
 	UNTIL(atomic_load(&refusals) > 0);
@@ -242,7 +243,6 @@ END_TEST
 START_TEST(a_seal_request_waits_for_the_name)
 {
 	struct tt_ring_writer *writer;
-	bool sealed = false;
 
 	create_ring("r", ROWS, 3);
 	writer = open_kind(0);
@@ -253,8 +253,8 @@ START_TEST(a_seal_request_waits_for_the_name)
 	check_status(counters("r").errors, 0, 3, 0);
 	put_rows(writer, 3, 1); /* there is room */
 	atomic_store(&refused_with, 0);
-	OK(tt_ring_seal("r", DEADLINE_NS, &sealed, &err));
-	ck_assert(sealed);
+	/* the first request may be answered before this one is made */
+	OK(tt_ring_seal("r", DEADLINE_NS, NULL, &err));
 	ck_assert_uint_eq(files_told("r"), 2);
 	OK(tt_ring_writer_close(writer));
 	check_rows("r", 4);
