@@ -10,13 +10,23 @@
 
 static char path[PATH_MAX];
 
-void tmpdir_enter(void)
+static void enter(const char *otherwise)
 {
 	const char *base = getenv("TMPDIR");
 
-	snprintf(path, sizeof(path), "%s/ticktail-XXXXXX", base ? base : "/tmp");
+	snprintf(path, sizeof(path), "%s/ticktail-XXXXXX", base ? base : otherwise);
 	ck_assert_ptr_nonnull(mkdtemp(path));
 	ck_assert_int_eq(chdir(path), 0);
+}
+
+void tmpdir_enter(void)
+{
+	enter("/tmp");
+}
+
+void tmpdir_enter_memory(void)
+{
+	enter(access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
 }
 
 static int remove_one(const char *name, const struct stat *st, int flag, struct FTW *ftw)

@@ -4,6 +4,9 @@
 #define TEST_TMPDIR_H
 
 void tmpdir_enter(void);
+/* In memory where that can be had and TMPDIR names no other place: for tests of many small syncs,
+ * of which the disk would be most of the time. */
+void tmpdir_enter_memory(void);
 void tmpdir_leave(void);
 /* The absolute path. */
 const char *tmpdir_path(void);

@@ -1,5 +1,6 @@
 # tests of live
 LIVE_TESTS = \
+	tests/live/prop_calls_file \
 	tests/live/prop_ring \
 	tests/live/test_clock_calls \
 	tests/live/test_counters \
@@ -46,6 +47,8 @@ LIVE_TESTS = \
 # a feed killed at random instants from outside
 LIVE_TESTS += tests/live/kill_storm
 check_PROGRAMS += $(LIVE_TESTS)
+tests_live_prop_calls_file_SOURCES = tests/live/prop_calls.h tests/live/prop_calls_file.c \
+	tests/live/prop_calls_file.h tests/live/prop_calls_file_read.c tests/live/prop_calls_file_write.c
 tests_live_prop_ring_SOURCES = tests/live/prop_ring.c tests/live/prop_ring.h \
 	tests/live/prop_ring_actors.c
 TESTS += $(LIVE_TESTS)
