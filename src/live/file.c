@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/lock.h"
@@ -270,6 +271,8 @@ static void take_writing(struct tt_file *file, const struct tt_file_open_opts *o
 	file->no_helper = opts->no_helper;
 	file->wake_us = opts->wake_us;
 	file->sync_ms = opts->sync_ms;
+	atomic_store_explicit(&file->synced_ns, tti_clock_monotonic_ns(),
+			      memory_order_relaxed);
 	file->crew_opts.cpu = opts->helper_cpu;
 	file->crew_opts.nice = opts->helper_nice;
 }

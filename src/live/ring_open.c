@@ -131,6 +131,8 @@ static int start(struct tt_ring_writer *writer, struct tt_error *err)
 	writer->dtype = tt_dtype_ref(live->npy.dtype);
 	writer->row_bytes = live->row_bytes;
 	writer->last_sync_ns = writer->coarse_ns();
+	atomic_store_explicit(&writer->synced_ns, tti_clock_monotonic_ns(),
+			      memory_order_relaxed);
 	writer->upkeep = (struct tti_ring){ .dirfd = ring->dirfd,
 					    .lock_fd = ring->lock_fd,
 					    .set_fd = ring->set_fd,

@@ -6,6 +6,7 @@
 
 #include "live/file.h"
 #include "live/ring_writer.h"
+#include "base/num.h"
 #include "lib/until.h"
 #include "ring_help.h"
 
@@ -19,6 +20,13 @@ static inline struct tt_ring_writer *open_with(const char *dir, int64_t sync_ms,
 	opts.wake_us = wake_us;
 	OK(tt_ring_writer_open(&writer, dir, &opts, &err));
 	return writer;
+}
+
+/* A period of timed syncs that has not come since a writer was opened, but has since the host
+ * was started. */
+static inline int64_t half_of_uptime_ms(void)
+{
+	return tti_max_i64(tti_clock_monotonic_ns() / 2000000, 60000);
 }
 
 static inline void check_rows(const char *dir, int64_t count)

@@ -87,6 +87,21 @@ START_TEST(timed_sync_comes_without_an_append)
 }
 END_TEST
 
+START_TEST(timed_sync_comes_not_before_its_time)
+{
+	struct tt_ring_writer *writer;
+
+	create_ring("r", 100, 3);
+	writer = open_with("r", half_of_uptime_ms(), 250);
+	put_rows(writer, 0, 10);
+	UNTIL(atomic_load(&writer->duty.attention) & TTI_ATTEND_ASLEEP);
+	tti_upkeep_lock(writer); /* what the helper began is done */
+	ck_assert_uint_eq(counters("r").syncs, 0);
+	tti_upkeep_unlock(writer);
+	tt_ring_writer_close(writer);
+}
+END_TEST
+
 START_TEST(seal_is_answered_while_nothing_comes)
 {
 	struct tt_ring_writer *writer;
@@ -476,6 +491,7 @@ int main(void)
 		rows_are_right_while_the_helper_stands_still,
 		rows_are_right_after_the_threads_ended,
 		timed_sync_comes_without_an_append,
+		timed_sync_comes_not_before_its_time,
 		seal_is_answered_while_nothing_comes,
 		seal_is_answered_while_rows_come,
 		reserve_is_not_rolled_away,

@@ -4,7 +4,7 @@
 
 #include "helper_help.h"
 
-static struct tt_file *open_file(int64_t sync_ms, int64_t wake_us)
+static struct tt_file *open_as(int64_t sync_ms, int64_t wake_us, bool no_helper)
 {
 	struct tt_file_create_opts create = TT_FILE_CREATE_OPTS_INIT;
 	struct tt_file_open_opts opts = TT_FILE_OPEN_OPTS_INIT;
@@ -18,8 +18,14 @@ static struct tt_file *open_file(int64_t sync_ms, int64_t wake_us)
 	opts.access = TT_WRITE;
 	opts.sync_ms = sync_ms;
 	opts.wake_us = wake_us;
+	opts.no_helper = no_helper;
 	OK(tt_file_open(&file, "f.npy", &opts, &err));
 	return file;
+}
+
+static struct tt_file *open_file(int64_t sync_ms, int64_t wake_us)
+{
+	return open_as(sync_ms, wake_us, false);
 }
 
 static void *file_wait_main(void *arg)
@@ -49,6 +55,24 @@ START_TEST(file_wakes_and_syncs_in_time)
 	OK(tt_file_grow(file, 5000, &err));
 	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
 	UNTIL(atomic_load(&file->synced_end) == 2);
+	ck_assert_int_eq(tt_file_close(file), TT_OK);
+}
+END_TEST
+
+START_TEST(file_is_not_synced_before_its_time)
+{
+	const struct row row = { 1, 2 };
+	struct tt_file *file = open_file(half_of_uptime_ms(), 250);
+
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	UNTIL(atomic_load(&file->duty.attention) & TTI_ATTEND_ASLEEP);
+	pthread_mutex_lock(&file->duty.work_mutex); /* what the helper began is done */
+	ck_assert_uint_eq(atomic_load(&file->synced_end), 0);
+	pthread_mutex_unlock(&file->duty.work_mutex);
+	ck_assert_int_eq(tt_file_close(file), TT_OK);
+	file = open_as(half_of_uptime_ms(), 250, true);
+	ck_assert_int_eq(tt_file_append(file, &row, 1), TT_OK);
+	ck_assert_uint_eq(atomic_load(&file->synced_end), 0);
 	ck_assert_int_eq(tt_file_close(file), TT_OK);
 }
 END_TEST
@@ -112,6 +136,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		file_wakes_and_syncs_in_time,
+		file_is_not_synced_before_its_time,
 		pulse_of_an_idle_file_sleeps,
 		file_alone_is_stamped,
 	};
