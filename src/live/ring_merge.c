@@ -389,7 +389,8 @@ static int open_merge(struct merge *merge, const char *dir, struct tt_error *err
 	int rc = tti_ring_open(&merge->ring, dir, true, err);
 
 	if (rc == TT_OK)
-		(void)tti_ring_index_entries(&merge->ring); /* without memory more slowly */
+		/* without memory more slowly */
+		(void)tti_ring_index_entries(&merge->ring);
 	if (rc == TT_OK)
 		rc = tti_ring_lock(&merge->lock, &merge->ring, TTI_LOCK_MAINTAINER, err);
 	if (rc == TT_OK && !merge->ring.lock.addr)
