@@ -1,6 +1,7 @@
 # tests of live
 LIVE_TESTS = \
 	tests/live/prop_calls_file \
+	tests/live/prop_calls_ring \
 	tests/live/prop_ring \
 	tests/live/test_clock_calls \
 	tests/live/test_counters \
@@ -49,6 +50,9 @@ LIVE_TESTS += tests/live/kill_storm
 check_PROGRAMS += $(LIVE_TESTS)
 tests_live_prop_calls_file_SOURCES = tests/live/prop_calls.h tests/live/prop_calls_file.c \
 	tests/live/prop_calls_file.h tests/live/prop_calls_file_read.c tests/live/prop_calls_file_write.c
+tests_live_prop_calls_ring_SOURCES = tests/live/prop_calls.h tests/live/prop_calls_ring.c \
+	tests/live/prop_calls_ring.h tests/live/prop_calls_ring_keep.c \
+	tests/live/prop_calls_ring_read.c tests/live/prop_calls_ring_write.c
 tests_live_prop_ring_SOURCES = tests/live/prop_ring.c tests/live/prop_ring.h \
 	tests/live/prop_ring_actors.c
 TESTS += $(LIVE_TESTS)

@@ -64,6 +64,33 @@ static inline uint64_t any_odd(struct calls *calls, uint64_t below, uint64_t row
 	}
 }
 
+struct row_type {
+	const char *descr;
+	size_t bytes;
+	uint64_t padding; /* bit i: byte i */
+};
+
+/* Each way in which rows are copied and padding is cleared. */
+static inline const struct row_type *any_row_type(struct calls *calls)
+{
+	static const struct row_type types[] = {
+		{ "V1", 1, 0 },
+		{ "V3", 3, 0 },
+		{ "V5", 5, 0 },
+		{ "V7", 7, 0 },
+		{ "i8", 8, 0 },
+		{ "V16", 16, 0 },
+		{ "V24", 24, 0 },
+		{ "V40", 40, 0 },
+		{ "V1000", 1000, 0 },
+		{ "[('a','<i8'),('b','u1'),('','|V7')]", 16, 0xfe00 },
+		{ "[('a','u1'),('','|V3'),('b','<u4'),('c','u1'),('','|V7')]", 16,
+		  0xfe0e },
+	};
+
+	return &types[any(calls, sizeof(types) / sizeof(*types))];
+}
+
 static inline void calls_begin(struct calls *calls, uint64_t seed)
 {
 	*calls = (struct calls){ .seed = seed,

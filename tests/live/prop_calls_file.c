@@ -15,20 +15,6 @@
 #define MOST_BYTES (2u << 20) /* of rows in the model */
 #define MOST_ROWS 8000
 
-static const struct row_type row_types[] = {
-	{ "V1", 1, 0 },
-	{ "V3", 3, 0 },
-	{ "V5", 5, 0 },
-	{ "V7", 7, 0 },
-	{ "i8", 8, 0 },
-	{ "V16", 16, 0 },
-	{ "V24", 24, 0 },
-	{ "V40", 40, 0 },
-	{ "V1000", 1000, 0 },
-	{ "[('a','<i8'),('b','u1'),('','|V7')]", 16, 0xfe00 },
-	{ "[('a','u1'),('','|V3'),('b','<u4'),('c','u1'),('','|V7')]", 16, 0xfe0e },
-};
-
 /* ---- The model ---- */
 
 struct image *image_new(const struct play *play)
@@ -233,7 +219,7 @@ static void make_it(struct play *play)
 	struct tt_file_create_opts opts = TT_FILE_CREATE_OPTS_INIT;
 	struct stat st;
 
-	play->type = &row_types[some(play, sizeof(row_types) / sizeof(*row_types))];
+	play->type = any_row_type(&play->calls);
 	play->most = least(MOST_ROWS, MOST_BYTES / play->type->bytes);
 	play->sync_ms = syncs[some(play, sizeof(syncs) / sizeof(*syncs))];
 	play->buffer = calloc(FEW, play->type->bytes);
@@ -241,7 +227,7 @@ static void make_it(struct play *play)
 	opts.capacity = 1 + some(play, 40);
 	opts.exact = some(play, 2);
 	opts.tail_words = some(play, 4) == 0 ? 4 : 0;
-	opts.row_count = some(play, 2) * some(play, opts.capacity + 1);
+	opts.row_count = some(play, 2) ? some(play, opts.capacity + 1) : 0;
 	opts.rows = play->buffer;
 	for (uint64_t i = 0; i < opts.row_count * play->type->bytes; i++)
 		play->buffer[i] = (unsigned char)some(play, 256);

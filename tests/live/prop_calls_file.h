@@ -24,12 +24,6 @@ struct reader {
 	bool by_pread;
 };
 
-struct row_type {
-	const char *descr;
-	size_t bytes;
-	uint64_t padding; /* bit i: byte i */
-};
-
 #define READERS 4
 
 struct play {
