@@ -3,6 +3,7 @@
  * see meanwhile, and when the name goes back. */
 #include "lib/mp.h"
 #include "lib/quiet_thread.h"
+#include "lib/sanitizers.h"
 #include "name_help.h"
 #include "ticktail/recover.h"
 #include "ticktail/status.h"
@@ -135,8 +136,10 @@ START_TEST(a_roll_to_a_named_file_makes_no_system_call)
 		return;
 	}
 	ck_assert_uint_eq(feed.clean, 20);
-	ck_assert_msg(feed.loud == 0, "%u of 20 made a call, such as %d", feed.loud,
-		      feed.last);
+	/* ThreadSanitizer's runtime makes some of its own, seldom */
+	if (!UNDER_TSAN)
+		ck_assert_msg(feed.loud == 0, "%u of 20 made a call, such as %d",
+			      feed.loud, feed.last);
 	tt_ring_writer_close(feed.writer);
 	check_rows("r", feed.rows);
 }
