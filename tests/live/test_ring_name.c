@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The next file has its name before the roll: what a roll then asks of the kernel, what others
  * see meanwhile, and when the name goes back. */
+#include <sys/syscall.h>
+
 #include "lib/mp.h"
 #include "lib/quiet_thread.h"
 #include "lib/sanitizers.h"
@@ -92,7 +94,7 @@ static void roll_once(struct feed *feed, const struct quiet *quiet)
 	uint64_t before, calls;
 	int64_t begin;
 	bool known;
-	int rc;
+	int rc, last;
 
 	while (tti_writer_live(feed->writer)->end < ROWS - 1)
 		put_one(feed);
@@ -104,14 +106,17 @@ static void roll_once(struct feed *feed, const struct quiet *quiet)
 	before = quiet_calls(quiet);
 	rc = tt_ring_append(feed->writer, &row, 1, NULL, &why);
 	calls = quiet_calls(quiet) - before;
+	last = quiet_last(quiet);
 	ck_assert_int_eq(rc, TT_OK);
 	feed->rows++;
 	if (!known || tti_clock_monotonic_ns() - begin > 5000000)
 		return;
 	feed->clean++;
-	feed->loud += calls > 0;
-	if (calls > 0)
-		feed->last = quiet_last(quiet);
+	/* ThreadSanitizer's runtime maps memory for its history of the thread */
+	if (calls == 0 || (UNDER_TSAN && calls == 1 && last == SYS_mmap))
+		return;
+	feed->loud++;
+	feed->last = last;
 }
 
 static void feed_quietly(const struct quiet *quiet, void *ctx)
@@ -136,10 +141,8 @@ START_TEST(a_roll_to_a_named_file_makes_no_system_call)
 		return;
 	}
 	ck_assert_uint_eq(feed.clean, 20);
-	/* ThreadSanitizer's runtime makes some of its own, seldom */
-	if (!UNDER_TSAN)
-		ck_assert_msg(feed.loud == 0, "%u of 20 made a call, such as %d",
-			      feed.loud, feed.last);
+	ck_assert_msg(feed.loud == 0, "%u of 20 made a call, such as %d", feed.loud,
+		      feed.last);
 	tt_ring_writer_close(feed.writer);
 	check_rows("r", feed.rows);
 }
