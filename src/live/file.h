@@ -43,8 +43,7 @@ struct tt_file {
 	size_t old_count;
 
 	/* work mutex; the atomics are read by the pulse too */
-	_Atomic(int64_t)
-		synced_ns; /* monotonic: when a sync was tried last, or the open */
+	_Atomic(int64_t) synced_ns; /* monotonic: the last try to sync, or the open */
 	_Atomic(uint64_t) synced_end, seen_populated;
 	uint64_t populated;
 	struct tti_file_hints hints;

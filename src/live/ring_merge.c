@@ -388,11 +388,10 @@ static int open_merge(struct merge *merge, const char *dir, struct tt_error *err
 {
 	int rc = tti_ring_open(&merge->ring, dir, true, err);
 
-	if (rc == TT_OK)
-		/* without memory more slowly */
-		(void)tti_ring_index_entries(&merge->ring);
-	if (rc == TT_OK)
-		rc = tti_ring_lock(&merge->lock, &merge->ring, TTI_LOCK_MAINTAINER, err);
+	if (rc < 0)
+		return rc;
+	(void)tti_ring_index_entries(&merge->ring); /* without memory more slowly */
+	rc = tti_ring_lock(&merge->lock, &merge->ring, TTI_LOCK_MAINTAINER, err);
 	if (rc == TT_OK && !merge->ring.lock.addr)
 		rc = tti_ring_fail_no_manifest(&merge->ring, err);
 	if (rc == TT_OK)
