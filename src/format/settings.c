@@ -231,13 +231,3 @@ bool tti_mark_is_damaged(const void *marks, unsigned i)
 	return memcmp(&mark, &empty, sizeof(mark)) != 0 ||
 	       (is_beside && (other.sequence != 1 || other.file != 0));
 }
-
-uint64_t tti_settings_entries(uint64_t file_bytes)
-{
-	uint64_t count;
-
-	if (file_bytes <= TTI_ENTRIES_OFF)
-		return 0;
-	count = (file_bytes - TTI_ENTRIES_OFF) / sizeof(struct tti_entry);
-	return count < TTI_ENTRIES_MAX ? count : TTI_ENTRIES_MAX;
-}

@@ -285,6 +285,14 @@ bool tti_mark_is_damaged(const void *marks, unsigned i);
 void tti_mark_seal(struct tti_mark *mark);
 
 /* Slots of entries in a file of that size. */
-uint64_t tti_settings_entries(uint64_t file_bytes);
+static inline uint64_t tti_settings_entries(uint64_t file_bytes)
+{
+	uint64_t count;
+
+	if (file_bytes <= TTI_ENTRIES_OFF)
+		return 0;
+	count = (file_bytes - TTI_ENTRIES_OFF) / sizeof(struct tti_entry);
+	return count < TTI_ENTRIES_MAX ? count : TTI_ENTRIES_MAX;
+}
 
 #endif

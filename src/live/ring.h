@@ -124,8 +124,17 @@ int tti_ring_visible(struct tti_ring *ring, struct tti_items *out, struct tt_err
 
 /* ---- entries ---- */
 
-uint64_t tti_ring_entry_count(const struct tti_ring *ring);
-struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx);
+static inline uint64_t tti_ring_entry_count(const struct tti_ring *ring)
+{
+	return ring->set.addr ? tti_settings_entries(ring->set.bytes) : 0;
+}
+
+static inline struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx)
+{
+	return (struct tti_entry *)(void *)((char *)ring->set.addr + TTI_ENTRIES_OFF) +
+	       idx;
+}
+
 /* The entry of a file, or TTI_NO_ENTRY. */
 uint64_t tti_ring_find_entry(const struct tti_ring *ring, uint64_t name);
 /* The same by looking at all of them. */

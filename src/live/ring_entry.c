@@ -8,17 +8,6 @@
 #include "base/failpoint.h"
 #include "base/limits.h"
 
-uint64_t tti_ring_entry_count(const struct tti_ring *ring)
-{
-	return ring->set.addr ? tti_settings_entries(ring->set.bytes) : 0;
-}
-
-struct tti_entry *tti_ring_entry(const struct tti_ring *ring, uint64_t idx)
-{
-	return (struct tti_entry *)(void *)((char *)ring->set.addr + TTI_ENTRIES_OFF) +
-	       idx;
-}
-
 uint64_t tti_ring_search_entry(const struct tti_ring *ring, uint64_t name)
 {
 	uint64_t count = tti_ring_entry_count(ring);

@@ -115,6 +115,28 @@ int tti_reader_advance(struct tt_ring_reader *reader, struct tt_error *err)
 	return 1;
 }
 
+/* What stands at the reader's place, as a rule told by a few loads: 1 rows, up to *end_out; 0
+ * nothing new. */
+static int find_end(struct tt_ring_reader *reader, uint64_t *end_out,
+		    struct tt_error *err)
+{
+	const struct tti_ring_open *cur = reader->cur;
+	int rc;
+
+	*end_out = cur && !reader->seal_only ? tti_reader_newest_end(reader, cur)
+					     : TTI_ROWS_UNKNOWN;
+	if (*end_out != TTI_ROWS_UNKNOWN) {
+		if (*end_out > reader->pos.row)
+			return 1;
+		if (tti_reader_takes_rows(reader, cur))
+			return 0;
+	}
+	rc = tti_reader_advance(reader, err);
+	if (rc == 1)
+		*end_out = tti_reader_end(reader, reader->cur);
+	return rc;
+}
+
 int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetch,
 		 struct tt_view *out, struct tt_pos *pos_out, struct tt_error *err)
 {
@@ -124,14 +146,14 @@ int tt_ring_read(struct tt_ring_reader *reader, uint64_t count, uint64_t prefetc
 	*out = (struct tt_view){ 0 };
 	if (count == 0)
 		return 0;
-	rc = tti_reader_advance(reader, err);
+	rc = find_end(reader, &end, err);
 	if (rc == 0)
 		tti_reader_note_all_read(reader);
 	if (rc <= 0)
 		return rc;
-	end = tti_reader_end(reader, reader->cur);
 	if (end <= reader->pos.row) /* a peer took rows back meanwhile */
 		return 0;
+	tti_reader_fetch_row(reader);
 	start = prefetch ? tti_reader_start(reader->cur) : reader->pos.row;
 	from = reader->pos.row - tti_min_u64(prefetch, reader->pos.row - start);
 	to = reader->pos.row + tti_min_u64(count, end - reader->pos.row);

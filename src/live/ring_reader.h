@@ -7,6 +7,7 @@
 #ifndef TTI_RING_READER_H
 #define TTI_RING_READER_H
 
+#include "base/num.h"
 #include "live/ring.h"
 
 /* A file that the reader has open.  Rows are given from the mapping, or, where a foreign
@@ -63,12 +64,46 @@ void tti_reader_trim(struct tt_ring_reader *reader);
  * there are. */
 uint64_t tti_reader_newest(struct tt_ring_reader *reader);
 
+/* The newest name still is this file's, where it was seen last. */
+static inline bool tti_reader_is_newest(const struct tt_ring_reader *reader,
+					const struct tti_ring_open *file)
+{
+	const struct tti_ring *ring = &reader->ring;
+	uint64_t at = reader->newest_slot;
+
+	return ring->lock.addr && at < ring->slots &&
+	       tti_slot_load(tti_ring_slots(ring), at) == file->name &&
+	       (at + 1 == ring->slots ||
+		tti_slot_load(tti_ring_slots(ring), at + 1) == 0);
+}
+
+/* tti_reader_end() as it is nearly always told, in a few loads, or TTI_ROWS_UNKNOWN.  Who polls
+ * asks for nothing else. */
+static inline uint64_t tti_reader_newest_end(const struct tt_ring_reader *reader,
+					     const struct tti_ring_open *file)
+{
+	if (file->shadow || file->final_end != TTI_ROWS_UNKNOWN || !file->live.tail ||
+	    file->live.shown != UINT64_MAX || !tti_reader_is_newest(reader, file))
+		return TTI_ROWS_UNKNOWN;
+	return tti_min_u64(tti_end_load(file->live.tail), file->live.capacity);
+}
+
 /* Published rows of an open file now.  The tail of a mapped file is touched only while the
  * file is the newest: npyt may cut it off later. */
 uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file);
 /* Of an open file: the writer notes its rows before it names the next one, and did not yet. */
-bool tti_reader_takes_rows(const struct tt_ring_reader *reader,
-			   const struct tti_ring_open *file);
+static inline bool tti_reader_takes_rows(const struct tt_ring_reader *reader,
+					 const struct tti_ring_open *file)
+{
+	const struct tti_entry *entry;
+
+	if (file->entry_idx >= tti_ring_entry_count(&reader->ring))
+		return false;
+	entry = tti_ring_entry(&reader->ring, file->entry_idx);
+	return tti_entry_name(entry) == file->name &&
+	       tti_field_load(&entry->rows) == TTI_ROWS_UNKNOWN;
+}
+
 /* The same, and its writer lives and entered no later file: one that the manifest names is not
  * its own doing.  npyt, making a manifest again, names all files that there are, also the one
  * that a writer has ready for its roll. */
@@ -81,6 +116,16 @@ uint64_t tti_reader_start(const struct tti_ring_open *file);
 /* Rows [from, to) of an open file as a view; all of them are published. */
 int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 		    struct tt_view *out, struct tt_error *err);
+
+/* The row at the reader's place is on its way to this processor while it is being found. */
+static inline void tti_reader_fetch_row(const struct tt_ring_reader *reader)
+{
+	const struct tti_ring_open *cur = reader->cur;
+
+	if (cur && cur->live.rows)
+		__builtin_prefetch(cur->live.rows +
+				   reader->pos.row * cur->live.row_bytes);
+}
 
 /* There are rows at the reader's place.  false: or in a file behind it. */
 bool tti_reader_has_rows(struct tt_ring_reader *reader);

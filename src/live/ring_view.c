@@ -165,18 +165,6 @@ static int settle_end(struct tti_ring_open *file, struct tt_error *err)
 	return rc;
 }
 
-bool tti_reader_takes_rows(const struct tt_ring_reader *reader,
-			   const struct tti_ring_open *file)
-{
-	const struct tti_entry *entry;
-
-	if (file->entry_idx >= tti_ring_entry_count(&reader->ring))
-		return false;
-	entry = tti_ring_entry(&reader->ring, file->entry_idx);
-	return tti_entry_name(entry) == file->name &&
-	       tti_field_load(&entry->rows) == TTI_ROWS_UNKNOWN;
-}
-
 static bool has_later_entry(const struct tti_ring *ring, uint64_t name)
 {
 	for (uint64_t i = tti_ring_entry_count(ring); i > 0; i--)
@@ -202,6 +190,10 @@ static bool is_final(struct tt_ring_reader *reader, const struct tti_ring_open *
 
 uint64_t tti_reader_end(struct tt_ring_reader *reader, struct tti_ring_open *file)
 {
+	uint64_t end = tti_reader_newest_end(reader, file);
+
+	if (end != TTI_ROWS_UNKNOWN)
+		return file->live.end = end;
 	if (file->final_end != TTI_ROWS_UNKNOWN)
 		return file->final_end;
 	if (file->shadow) {

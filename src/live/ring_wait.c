@@ -113,15 +113,6 @@ static void pause_cpu(void)
 #endif
 }
 
-/* The row that came is on its way to this processor while the caller is told of it. */
-static void fetch_row(const struct tt_ring_reader *reader)
-{
-	const struct tti_live *live = &reader->cur->live;
-
-	if (live->rows)
-		__builtin_prefetch(live->rows + reader->pos.row * live->row_bytes);
-}
-
 static int wait_awake(struct tt_ring_reader *reader, bool yield, int64_t deadline,
 		      struct tt_error *err)
 {
@@ -134,7 +125,7 @@ static int wait_awake(struct tt_ring_reader *reader, bool yield, int64_t deadlin
 				 : tti_reader_has_rows(reader);
 
 		if (rc > 0)
-			fetch_row(reader);
+			tti_reader_fetch_row(reader);
 		if (rc != 0)
 			return rc;
 		if (yield)
