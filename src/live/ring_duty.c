@@ -11,7 +11,7 @@
 #include "live/populate.h"
 
 #define MS INT64_C(1000000)
-#define LOOK_NS (100 * MS)   /* at seal requests and hours, when no row comes */
+#define LOOK_NS (250 * MS)   /* at seal requests and hours, when no row comes */
 #define RETRY_NS (100 * MS)  /* after a next file could not be made */
 #define CLAIM_NS (10 * MS)   /* between two claims of one writer */
 #define DEFAULT_LOOK_US 1000 /* without a wake period */
