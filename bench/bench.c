@@ -66,6 +66,20 @@ double bench_median(double *values, size_t count)
 	return values[count / 2];
 }
 
+static int compare_ratios(const void *a, const void *b)
+{
+	const struct bench_pair *left = a, *right = b;
+	double x = left->ours / left->other, y = right->ours / right->other;
+
+	return (x > y) - (x < y);
+}
+
+struct bench_pair bench_median_pair(struct bench_pair *pairs, size_t count)
+{
+	qsort(pairs, count, sizeof(*pairs), compare_ratios);
+	return pairs[count / 2];
+}
+
 /* ---- Results ---- */
 
 /* The processor's name, or "". */

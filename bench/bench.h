@@ -72,6 +72,12 @@ void bench_merge(struct bench_hist *into, const struct bench_hist *from);
 /* The value below which part (0..1) of all lie, at most max. */
 uint64_t bench_quantile(const struct bench_hist *hist, double part);
 double bench_median(double *values, size_t count);
+/* Both sides as measured one right after the other. */
+struct bench_pair {
+	double ours, other;
+};
+/* The pair that has the median ratio; sorts. */
+struct bench_pair bench_median_pair(struct bench_pair *pairs, size_t count);
 
 /* ---- Results: one JSON line each ---- */
 

@@ -355,18 +355,6 @@ static void compare(const struct line_of *what, struct run *run, struct run *bar
  * middle of one.  So each round is cut into slices. */
 #define SLICES 10
 
-struct slice {
-	double ours_ns, other_ns; /* at p50 */
-};
-
-static int compare_ratios(const void *a, const void *b)
-{
-	const struct slice *left = a, *right = b;
-	double x = left->ours_ns / left->other_ns, y = right->ours_ns / right->other_ns;
-
-	return (x > y) - (x < y);
-}
-
 /* Its p50; all its latencies go to sum. */
 static double run_slice(struct run *run, struct bench_hist *sum)
 {
@@ -381,7 +369,7 @@ static double run_slice(struct run *run, struct bench_hist *sum)
 static void compare_by_slices(struct line_of what, struct run *run, struct run *bare)
 {
 	size_t count = (size_t)option_rounds * SLICES;
-	struct slice *slices = calloc(count, sizeof(*slices));
+	struct bench_pair *slices = calloc(count, sizeof(*slices)), median;
 	struct bench_hist *sums = calloc(2, sizeof(*sums));
 
 	if (!slices || !sums)
@@ -389,14 +377,14 @@ static void compare_by_slices(struct line_of what, struct run *run, struct run *
 	run->seconds /= SLICES;
 	bare->seconds /= SLICES;
 	for (size_t i = 0; i < count; i++) {
-		slices[i].ours_ns = run_slice(run, &sums[0]);
-		slices[i].other_ns = run_slice(bare, &sums[1]);
+		slices[i].ours = run_slice(run, &sums[0]);
+		slices[i].other = run_slice(bare, &sums[1]);
 	}
-	qsort(slices, count, sizeof(*slices), compare_ratios);
-	what.other_ns = slices[count / 2].other_ns;
+	median = bench_median_pair(slices, count);
+	what.other_ns = median.other;
 	run->shared->hist[0] = sums[0];
 	bare->shared->hist[0] = sums[1];
-	emit(&what, slices[count / 2].ours_ns, run, bare);
+	emit(&what, median.ours, run, bare);
 	munmap(run->shared, sizeof(*run->shared));
 	munmap(bare->shared, sizeof(*bare->shared));
 	free(slices);

@@ -32,7 +32,7 @@ arguments() {
 		append_rate) echo --seconds 90 --rounds 3 $archiver ;;
 		roll_stall) echo --rolls 1000 ;;
 		reader_latency) echo --seconds 9 --rounds 3 ;;
-		fanout) echo --seconds 60 --rounds 20 ;;
+		fanout) echo --seconds 60 --rounds 120 ;;
 		scan) echo --rounds 31 ;;
 		staged) echo --seconds 0.5 --rounds 5 ;;
 		esac
@@ -43,7 +43,7 @@ arguments() {
 		append_rate) echo --seconds 6 --rounds 2 $archiver ;;
 		roll_stall) echo --rolls 300 ;;
 		reader_latency) echo --seconds 1.5 --rounds 3 ;;
-		fanout) echo --seconds 8 --rounds 8 ;;
+		fanout) echo --seconds 8 --rounds 32 ;;
 		scan) echo --rounds 15 ;;
 		staged) echo --seconds 0.1 --rounds 3 ;;
 		esac
