@@ -111,7 +111,7 @@ static void feed(void)
 	need(tt_ring_seal("r", 1000000, NULL, &err) == TT_E_TIMEOUT, "ask");
 	put(writer, 2); /* serves it */
 	tt_ring_writer_close(writer);
-	OK(tt_ring_seal("r", 1000000000, NULL, &err));
+	OK(tt_ring_seal("r", 10000000000, NULL, &err));
 	writer = open_writer();
 	put(writer, 300); /* more files than there were entries */
 	tt_ring_writer_close(writer);

@@ -96,7 +96,7 @@ static void check_cut(uint64_t spare)
 	create_ring("r", 6 + spare, 3);
 	for (int64_t i = 0; i < 4; i++) {
 		fill_ring("r", 6 * i, 6);
-		OK(tt_ring_seal("r", 1000000000, NULL, &err));
+		OK(tt_ring_seal("r", 10000000000, NULL, &err));
 	}
 	make_foreign("r");
 	info = ring_info("r");
@@ -137,7 +137,7 @@ START_TEST(file_cut_short_for_good_is_damage)
 	create_ring("r", 100000, 3);
 	for (int64_t i = 0; i < 4; i++) {
 		fill_ring("r", 2 * i, 2);
-		OK(tt_ring_seal("r", 1000000000, NULL, &err));
+		OK(tt_ring_seal("r", 10000000000, NULL, &err));
 	}
 	make_foreign("r");
 	reader = open_reader("r");

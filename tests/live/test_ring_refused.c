@@ -250,6 +250,7 @@ START_TEST(a_seal_request_waits_for_the_name)
 	atomic_store(&refused_with, ENOSPC);
 	ck_assert_int_eq(tt_ring_seal("r", 50000000, NULL, &err), TT_E_TIMEOUT);
 	ck_assert_ptr_nonnull(strstr(err.text, "r: "));
+	UNTIL(counters("r").errors > 0); /* a pulse that slept looks after the timeout */
 	check_status(counters("r").errors, 0, 3, 0);
 	put_rows(writer, 3, 1); /* there is room */
 	atomic_store(&refused_with, 0);

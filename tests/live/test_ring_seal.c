@@ -8,12 +8,12 @@ START_TEST(seal_without_a_writer_rolls)
 	bool sealed = true;
 
 	create_ring("r", 4, 3);
-	OK(tt_ring_seal("r", 1000000000, &sealed, &err));
+	OK(tt_ring_seal("r", 10000000000, &sealed, &err));
 	ck_assert(!sealed); /* empty: nothing to do */
 	fill_ring("r", 0, 3);
-	OK(tt_ring_seal("r", 1000000000, &sealed, &err));
+	OK(tt_ring_seal("r", 10000000000, &sealed, &err));
 	ck_assert(sealed);
-	OK(tt_ring_seal("r", 1000000000, &sealed, &err));
+	OK(tt_ring_seal("r", 10000000000, &sealed, &err));
 	ck_assert(!sealed);
 	info = ring_info("r");
 	ck_assert_uint_eq(info.file_count, 2);
