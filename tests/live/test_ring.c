@@ -143,6 +143,37 @@ START_TEST(rows_come_back_in_order_across_files)
 }
 END_TEST
 
+/* The next file is named behind what a reader has mapped of the manifest. */
+START_TEST(a_reader_that_polls_follows_into_a_longer_queue)
+{
+	struct tt_ring_opts opts = TT_RING_OPTS_INIT;
+	struct tt_ring_writer *writer;
+	struct tt_ring_reader *reader;
+	int64_t next = 0;
+
+	create_ring("r", 4, 3);
+	writer = open_writer("r");
+	put_rows(writer, 0, 12);
+	reader = open_reader("r");
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 12);
+	tt_ring_writer_close(writer);
+	opts.keep = 5;
+	opts.capacity = 4;
+	opts.exact = true;
+	OK(tt_ring_set("r", &opts, &err));
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 12);
+	writer = open_writer("r");
+	put_rows(writer, 12, 5); /* no name moves to another slot */
+	take_rows(reader, &next);
+	ck_assert_int_eq(next, 17);
+	ck_assert_uint_eq(tt_ring_reader_lost(reader), 0);
+	tt_ring_writer_close(writer);
+	tt_ring_reader_close(reader);
+}
+END_TEST
+
 START_TEST(writer_goes_on_where_the_last_one_stopped)
 {
 	struct tt_ring_writer *writer;
@@ -479,6 +510,7 @@ int main(void)
 		create_refuses_what_no_ring_can_be,
 		settings_are_replaced_and_keep_only_rises,
 		rows_come_back_in_order_across_files,
+		a_reader_that_polls_follows_into_a_longer_queue,
 		writer_goes_on_where_the_last_one_stopped,
 		reserved_rows_are_seen_when_published,
 		prefetch_gives_rows_read_before,
