@@ -246,6 +246,7 @@ TT_API int tt_ring_wait(struct tt_ring_reader *reader, enum tt_wait how,
 /* ---- Maintenance; each may run beside the feed ---- */
 
 /* All rows so far into sealed files: asks the live writer, or rolls itself when there is none.
+ * A writer to which no row comes sees to it within 250 ms.
  * *sealed_out (may be NULL): false when the newest file was empty, nothing to do.
  * TT_E_TIMEOUT naming the pid. */
 TT_API int tt_ring_seal(const char *dir, int64_t timeout_ns, bool *sealed_out,

@@ -135,11 +135,13 @@ static bool is_still(const struct tti_duty *duty)
 static int64_t patience_ns(const struct tti_duty *duty, const struct tti_look *look)
 {
 	const struct tt_ring_writer *writer = writer_of(duty);
+	bool retries = LOAD(writer->retry_ns) != 0 || LOAD(writer->limit_ns) != 0;
+	int64_t patience = retries ? RETRY_NS : LOOK_NS;
 
-	if (writer->sync_ms > 0 && LOAD(writer->synced_end) != writer->seen_end)
-		return tti_min_i64(LOOK_NS, tti_max_i64(writer->sync_ms * MS, MS));
 	(void)look;
-	return LOOK_NS;
+	if (writer->sync_ms > 0 && LOAD(writer->synced_end) != writer->seen_end)
+		return tti_min_i64(patience, tti_max_i64(writer->sync_ms * MS, MS));
+	return patience;
 }
 
 /* ---- The helper ---- */

@@ -117,14 +117,13 @@ uint64_t tti_reader_start(const struct tti_ring_open *file);
 int tti_reader_view(struct tti_ring_open *file, uint64_t from, uint64_t to,
 		    struct tt_view *out, struct tt_error *err);
 
-/* The row at the reader's place is on its way to this processor while it is being found. */
+/* Rows were found: the first is on its way to this processor while the caller is told of it. */
 static inline void tti_reader_fetch_row(const struct tt_ring_reader *reader)
 {
-	const struct tti_ring_open *cur = reader->cur;
+	const struct tti_live *live = &reader->cur->live;
 
-	if (cur && cur->live.rows)
-		__builtin_prefetch(cur->live.rows +
-				   reader->pos.row * cur->live.row_bytes);
+	if (live->rows)
+		__builtin_prefetch(live->rows + reader->pos.row * live->row_bytes);
 }
 
 /* There are rows at the reader's place.  false: or in a file behind it. */
