@@ -377,7 +377,7 @@ static void measure_all(bool npyt)
 		others[i].median = bench_median(others[i].rate, (size_t)rounds);
 }
 
-/* The goals are about pages that are ready, and a look by whoever wants it. */
+/* The goals are about pages that are ready, and readers that look by themselves. */
 static bool has_goal(int i)
 {
 	return i == FILE_READY || i == RING_READY;

@@ -351,8 +351,8 @@ static void compare(const struct line_of *what, struct run *run, struct run *bar
 	munmap(bare->shared, sizeof(*bare->shared));
 }
 
-/* A round is as long as a neighbour's load; where the host puts the two processors changes in the
- * middle of one.  So each round is cut into slices. */
+/* Of a round: where the host puts the two processors changes within seconds, and two sides of
+ * different placements cannot be compared. */
 #define SLICES 10
 
 /* Its p50; all its latencies go to sum. */
