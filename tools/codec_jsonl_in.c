@@ -11,6 +11,7 @@
 
 #include "codec.h"
 #include "json_doc.h"
+#include "json_text.h"
 
 /* An object, the arrays of a leaf, and some more: what is too deep by a little is refused with
  * the name of its key. */
@@ -20,8 +21,8 @@ struct jsonl_in {
 	struct cli_reader head;
 	struct cli_columns columns;
 	struct json_tokener *tokener; /* NULL after a failure, see read_json() */
-	char *ascii;		      /* the line in ASCII, see read_ascii() */
-	size_t ascii_room;
+	char *text;		      /* the line spelled for json-c, see read_text() */
+	size_t text_room;
 	bool extreme; /* the line has an integer at an end of json-c's range */
 	char *row;
 	uint64_t line;
@@ -269,7 +270,8 @@ static int refused(struct jsonl_in *js, enum json_tokener_error error, size_t at
 }
 
 /* 1 the document, 0 the line has none (js->reason), < 0 failed (said). */
-static int read_json(struct jsonl_in *js, const char *line, size_t len, cli_json **out)
+static int read_json(struct jsonl_in *js, const char *line, size_t len, int flags,
+		     cli_json **out)
 {
 	enum json_tokener_error error;
 	size_t end;
@@ -280,8 +282,8 @@ static int read_json(struct jsonl_in *js, const char *line, size_t len, cli_json
 			cli_fail_memory(js->head.ctx);
 			return -1;
 		}
-		json_tokener_set_flags(js->tokener, JSON_TOKENER_STRICT);
 	}
+	json_tokener_set_flags(js->tokener, flags);
 	*out = json_tokener_parse_ex(js->tokener, line, (int)len);
 	error = json_tokener_get_error(js->tokener);
 	end = json_tokener_get_parse_end(js->tokener);
@@ -294,62 +296,42 @@ static int read_json(struct jsonl_in *js, const char *line, size_t len, cli_json
 	return refused(js, error, end);
 }
 
-/* \uXXXX; returns its length. */
-static size_t put_escape(char *out, uint32_t code)
+/* false: no memory (said). */
+static bool reserve_text(struct jsonl_in *js, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
+	char *more;
 
-	out[0] = '\\';
-	out[1] = 'u';
-	for (int i = 0; i < 4; i++)
-		out[2 + i] = digits[code >> (12 - 4 * i) & 15];
-	return 6;
+	if (js->text_room >= len)
+		return true;
+	more = realloc(js->text, len);
+	if (!more) {
+		cli_fail_memory(js->head.ctx);
+		return false;
+	}
+	js->text = more;
+	js->text_room = len;
+	return true;
 }
 
-/* out has room for three times n: a character of two bytes becomes an escape of six. */
-static size_t escape_wide(const char *line, size_t n, char *out)
+/* As read_json(), of a line of any characters: the strict reading says whether it is JSON, and
+ * where that does not get each character right, another has the values. */
+static int read_text(struct jsonl_in *js, const char *line, size_t len, cli_json **out)
 {
-	const unsigned char *in = (const unsigned char *)line;
-	size_t len = 0, i = 0;
+	bool lossy;
+	size_t n;
+	int rc;
 
-	while (i < n) {
-		uint32_t code;
-
-		if (in[i] < 0x80) {
-			out[len++] = line[i++];
-			continue;
-		}
-		i += cli_utf8_get(in + i, n - i, &code);
-		if (code >= 0x10000) {
-			len += put_escape(out + len, 0xd7c0 + (code >> 10));
-			code = 0xdc00 + (code & 0x3ff);
-		}
-		len += put_escape(out + len, code);
-	}
-	return len;
-}
-
-/* As read_json().  Strict json-c 0.18 takes bytes above 0x7f for control characters and
- * refuses them, so it is given their escapes, which mean the same. */
-static int read_ascii(struct jsonl_in *js, const char *line, size_t len, cli_json **out)
-{
-	size_t plain = 0;
-
-	while (plain < len && (unsigned char)line[plain] < 0x80)
-		plain++;
-	if (plain == len)
-		return read_json(js, line, len, out);
-	if (js->ascii_room < 3 * len) {
-		char *more = realloc(js->ascii, 3 * len);
-
-		if (!more) {
-			cli_fail_memory(js->head.ctx);
-			return -1;
-		}
-		js->ascii = more;
-		js->ascii_room = 3 * len;
-	}
-	return read_json(js, js->ascii, escape_wide(line, len, js->ascii), out);
+	if (cli_json_is_plain(line, len))
+		return read_json(js, line, len, JSON_TOKENER_STRICT, out);
+	if (!reserve_text(js, 3 * len))
+		return -1;
+	n = cli_json_escape_wide(line, len, js->text, &lossy);
+	rc = read_json(js, js->text, n, JSON_TOKENER_STRICT, out);
+	if (rc <= 0 || !lossy)
+		return rc;
+	json_object_put(*out);
+	n = cli_json_join_pairs(line, len, js->text);
+	return read_json(js, js->text, n, 0, out);
 }
 
 /* 1 a row in js->row, 0 malformed (js->reason), < 0 failed (said). */
@@ -364,7 +346,7 @@ static int read_line(struct jsonl_in *js, const char *line, size_t len)
 	/* json-c's own check passes surrogates and forms that are too long */
 	if (cli_utf8_span(line, len) < len)
 		return wrong(js, "is not UTF-8");
-	rc = read_ascii(js, line, len, &object);
+	rc = read_text(js, line, len, &object);
 	if (rc <= 0)
 		return rc;
 	js->extreme = false;
@@ -463,7 +445,7 @@ static void jsonl_close(struct cli_reader *reader)
 	cli_columns_fini(&js->columns);
 	if (js->tokener)
 		json_tokener_free(js->tokener);
-	free(js->ascii);
+	free(js->text);
 	free(js->row);
 	free(js);
 }

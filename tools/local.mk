@@ -41,6 +41,7 @@ ticktail_SOURCES = \
 	tools/human.c \
 	tools/input.c tools/input.h \
 	tools/json_doc.c tools/json_doc.h \
+	tools/json_text.c tools/json_text.h \
 	tools/guard.c tools/guard.h \
 	tools/kind.c tools/kind.h \
 	tools/live.c tools/live.h \

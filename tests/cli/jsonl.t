@@ -90,6 +90,12 @@ takes "an escaped key" 'a:i4' '{"\u0061":1}' '{"a":1}'
 takes "half a surrogate pair is U+FFFD" a:U2 '{"a":"\ud83d"}
 {"a":"\ude00x"}' '{"a":"�"}
 {"a":"�x"}'
+takes "a pair behind half of one" a:U4 '{"a":"\ud83d\ud836\udc00\ude00"}
+{"a":"\uD836\uDC00\ud836𝠀"}' '{"a":"�𝠀�"}
+{"a":"𝠀�𝠀"}'
+takes "an escape that is none before a pair" a:S16 '{"a":"\\ud836\\\ud836\udc00"}' '{"a":"\\ud836\\𝠀"}'
+refuses "a comment behind a pair that is read twice" a:U1 '{"a":"\ud836\udc00"} // one' 1
+refuses "a wide character outside a string" a:U1 '{"a":"𝠀"}𝠀' 1
 takes "times" 'a:M8[s],b:m8[s],c:c16,d:V2' \
 	'{"a":"2013-10-08T00:00:00Z","b":-5,"c":"1.5-2j","d":"00ff"}
 {"a":"NaT","b":"NaT","c":"nan+0j","d":"0000"}'

@@ -2,6 +2,7 @@
 """Random values of every kind go csv, jsonl, raw and npy and come back bit for bit; floats
 print the shortest text, as repr does.  TT_SEED replays."""
 import io
+import json
 import os
 import subprocess
 import sys
@@ -77,6 +78,10 @@ cases["|S5"] = np.frombuffer(rng.bytes(5 * N), "S5")
 cases["|S9"] = np.array([t.encode()[:9] for t in texts], "S9")
 cases["<U6"] = np.array([t[:6] for t in texts], "<U6")
 cases[">U6"] = cases["<U6"].astype(">U6")
+wide = np.arange(0x10000, 0x110000, dtype="<u4")
+halves = wide[wide & 0xf800 == 0xd800].view("<U1")  # json-c takes their pairs for half of one
+cases["<U1"] = np.concatenate([halves, rng.choice(wide, N).view("<U1")])
+cases["|S4"] = np.char.encode(cases["<U1"], "utf-8")
 cases["|V7"] = np.frombuffer(rng.bytes(7 * N), "V7")
 struct = np.zeros(N, [("a", [("x", "<i2"), ("y", ">f4", (2, 2))]), ("b,c", "S4"), ("d", "<u8")])
 struct["a"]["x"] = random_bytes("<i2")
@@ -106,5 +111,15 @@ for name, a in list(cases.items()) + [("struct", struct)]:
             wrong = [(x, y) for x, y in zip(map(repr, a.tolist()), lines)
                      if (x[:-2] if x.endswith(".0") else x) != y]
             check("f8 prints as repr does", not wrong, wrong[:5])
+# pairs of escapes, between escaped backslashes and a half
+words = ["\\" + c + "\\ud83d" + c for c in cases["<U1"].tolist()]
+for name, options in ("escapes", {}), ("UTF-8", {"ensure_ascii": False}):
+    for key in "value", "\U0001d800\U0010dfff":
+        lines = "".join(json.dumps({key: w}, **options) + "\n" for w in words)
+        os.unlink("m.npy")
+        run("create", "m.npy", "--dtype", "[(%r, '<U9')]" % key, "--capacity", len(words))
+        run("append", "m.npy", "--format", "jsonl", data=lines.encode())
+        check("what json.dumps writes as %s, key %a" % (name, key),
+              np.load("m.npy")[key][:len(words)].tolist() == words)
 print("1..%d" % count)
 sys.exit(bad > 0)
