@@ -7,7 +7,9 @@
  * Ours goes through the shared library.  The limit is there twice: behind a call through a
  * pointer with the arguments of an append, as ours is (the goal is about this one), and inlined
  * into the loop.  For reserve and publish the limit is two such calls with the copy between them:
- * in the program, in a shared library as ours is, and there with a look at the room.  All write
+ * in the program, in a shared library as ours is, and there with a look at the room.  "The calls
+ * alone" is the loop with all of it inlined, and two calls into that library that do nothing: what
+ * no library with two functions can be below.  All write
  * the same pages of the same file, in turn, populated before, and read the same rows with dirty
  * padding; ours zeroes it. */
 #include <stdatomic.h>
@@ -233,6 +235,25 @@ static BENCH_NOINLINE void run_split(struct place *place,
 	}
 }
 
+/* Two calls of what does nothing; the work is in the loop. */
+static BENCH_NOINLINE void run_empty(struct place *place)
+{
+	struct limit limit = { place->rows, 0, limit_word, place->steps };
+	split_reserve_fn *volatile first = library_empty_reserve;
+	split_publish_fn *volatile second = library_empty_publish;
+	split_reserve_fn *reserve = first;
+	split_publish_fn *publish = second;
+
+	for (uint64_t i = 0; i < place->steps; i++) {
+		reserve(&limit, 1);
+		memcpy(limit.rows + limit.end * sizeof(struct bench_tick), STEP(place, i),
+		       sizeof(struct bench_tick));
+		limit.end++;
+		atomic_store_explicit(limit.word, limit.end, memory_order_release);
+		publish(&limit, 1);
+	}
+}
+
 /* ---- A file with its pages ready ---- */
 
 static void make(struct place *place, const struct test *test)
@@ -314,7 +335,7 @@ static void unmake(struct place *place)
 /* ---- Sides ---- */
 
 /* from SPLIT on in two calls, as reserve and publish */
-enum { OURS, CALL, INLINED, SPLIT, LIBRARY, CHECKED, SIDES };
+enum { OURS, CALL, INLINED, SPLIT, LIBRARY, CHECKED, EMPTY, SIDES };
 
 static double timed(struct place *place, int side, struct bench_hist *hist)
 {
@@ -331,6 +352,8 @@ static double timed(struct place *place, int side, struct bench_hist *hist)
 		run_split(place, library_reserve, library_publish);
 	else if (side == CHECKED)
 		run_split(place, library_checked_reserve, library_checked_publish);
+	else if (side == EMPTY)
+		run_empty(place);
 	else if (side == INLINED)
 		test->row->inlined(&limit, place->batch, place->steps);
 	else if (test->ring)
@@ -359,13 +382,12 @@ static void emit_steps(struct place *place)
 	bench_quantiles("other_step_ns_with_clock", &limit);
 }
 
-/* The line of ours against one side, left open. */
+/* The line of ours, or of another side, against one; left open. */
 static void open_line(const struct test *test, const char *name, const char *against,
-		      double ours, double other)
+		      double ours, double other, double goal)
 {
 	bench_open(&(struct bench_result){ "append_latency", name, "L1", "ns/row",
-					   against, ours, other, test->goal, false,
-					   false });
+					   against, ours, other, goal, false, false });
 	bench_number("row_bytes", (double)test->row->bytes);
 	bench_number("rows_a_step", (double)test->count);
 	bench_number("repetitions", option_repetitions);
@@ -378,7 +400,7 @@ static void emit_append(const double *median, struct place *place)
 
 	open_line(test, test->name,
 		  "memcpy of a constant size and release store, behind a call",
-		  median[OURS], median[CALL]);
+		  median[OURS], median[CALL], test->goal);
 	bench_number("inlined_limit", median[INLINED]);
 	if (test->count == 1)
 		emit_steps(place);
@@ -387,17 +409,22 @@ static void emit_append(const double *median, struct place *place)
 
 static void emit_reserve(const double *median, const struct test *test)
 {
+	static const char in_program[] = "the same in two calls, the copy between them";
 	char name[96];
 
-	open_line(test, test->name, "the same in two calls, the copy between them",
-		  median[OURS], median[SPLIT]);
+	open_line(test, test->name, in_program, median[OURS], median[SPLIT], test->goal);
 	bench_number("one_call_limit", median[CALL]);
 	bench_number("inlined_limit", median[INLINED]);
 	bench_close();
 	snprintf(name, sizeof(name), "%s, both in libraries", test->name);
 	open_line(test, name, "those two calls into a shared library", median[OURS],
-		  median[LIBRARY]);
+		  median[LIBRARY], test->goal);
 	bench_number("checked_limit", median[CHECKED]);
+	bench_close();
+	if (test->count > 1)
+		return;
+	snprintf(name, sizeof(name), "%s, the calls alone", test->name);
+	open_line(test, name, in_program, median[EMPTY], median[SPLIT], 0);
 	bench_close();
 }
 
@@ -407,7 +434,7 @@ static void compare(const struct test *test)
 	static double ns[SIDES][MAX_REPETITIONS];
 	static struct place place;
 	int repetitions = (int)option_repetitions;
-	int sides = test->how == RESERVE ? SIDES : SPLIT;
+	int sides = test->how == APPEND ? SPLIT : test->count > 1 ? EMPTY : SIDES;
 	double median[SIDES];
 
 	make(&place, test);

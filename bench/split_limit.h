@@ -24,6 +24,9 @@ typedef int split_publish_fn(struct limit *limit, uint64_t count);
 
 split_reserve_fn library_reserve, library_checked_reserve;
 split_publish_fn library_publish, library_checked_publish;
+/* Nothing: what the calls cost. */
+split_reserve_fn library_empty_reserve;
+split_publish_fn library_empty_publish;
 
 #define SPLIT_LIMIT(linkage, where) \
 	linkage void *where##_reserve(struct limit *l, uint64_t count) \
