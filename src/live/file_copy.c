@@ -191,7 +191,7 @@ static void switch_to(struct tt_file *file, struct tti_live *next)
 	tti_file_leave(file); /* the next append lets the threads in again */
 	memcpy(next->repaired, file->live.repaired, sizeof(next->repaired));
 	file->old_maps[file->old_count++] = file->live.map;
-	file->live.map = (struct tti_map){ NULL, 0 };
+	file->live.map = (struct tti_map){ 0 };
 	tti_fork_guard_remove(&file->guard);
 	tti_live_close(&file->live); /* its lock goes with it */
 	file->live = *next;

@@ -158,7 +158,7 @@ static int settle_end(struct tti_ring_open *file, struct tt_error *err)
 	int rc;
 
 	look.tail = NULL; /* through the same descriptor */
-	look.map = (struct tti_map){ NULL, 0 };
+	look.map = (struct tti_map){ 0 };
 	rc = tti_live_look(&look, err);
 	if (rc == TT_OK)
 		file->final_end = tti_min_u64(look.end, file->live.capacity);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "base/failpoint.h"
 
@@ -37,16 +36,15 @@ int tti_wfile_take_entry(struct tti_wfile *file, const struct tti_ring *ring,
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t at = TTI_ENTRIES_OFF + idx * sizeof(struct tti_entry);
-	void *addr = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->set_fd,
-			  (off_t)(at - at % page));
+	struct tti_map map;
+	int rc = tti_map_part(&map, ring->set_fd, at - at % page, page);
 
-	if (addr == MAP_FAILED)
-		return tti_fail_sys(err, -errno, ring->path,
+	if (rc < 0)
+		return tti_fail_sys(err, rc, ring->path,
 				    "map an entry of " TTI_SETTINGS_NAME);
-	madvise(addr, page, MADV_DONTFORK);
 	tti_map_close(&file->entry_map);
-	file->entry_map = (struct tti_map){ addr, page };
-	file->entry = (void *)((char *)addr + at % page);
+	file->entry_map = map;
+	file->entry = (void *)((char *)map.addr + at % page);
 	file->entry_idx = idx;
 	return TT_OK;
 }

@@ -211,15 +211,6 @@ static int finish(struct tt_ring_writer *writer)
 	return rc;
 }
 
-/* The fork left the mappings out, and something of the child may lie where they were. */
-static void forget_file(struct tti_wfile *file)
-{
-	if (!file)
-		return;
-	file->live.map = file->entry_map = (struct tti_map){ NULL, 0 };
-	tti_wfile_free(file);
-}
-
 /* In a child that a fork made: the ring, and all that was made ahead for it, is the parent's
  * to go on with. */
 static void forget(struct tt_ring_writer *writer)
@@ -227,17 +218,13 @@ static void forget(struct tt_ring_writer *writer)
 	struct tti_wfile *older = /* no other thread came with the fork */
 		atomic_load_explicit(&writer->finished, memory_order_relaxed);
 
-	forget_file(tti_next_take(writer));
+	tti_wfile_free(tti_next_take(writer));
 	while (older) {
 		struct tti_wfile *file = older;
 
 		older = file->older;
-		forget_file(file);
+		tti_wfile_free(file);
 	}
-	forget_file(tti_writer_file(writer));
-	atomic_store_explicit(&writer->file, NULL, memory_order_relaxed);
-	writer->ring.lock = writer->ring.set = (struct tti_map){ NULL, 0 };
-	writer->upkeep.lock = writer->upkeep.set = (struct tti_map){ NULL, 0 };
 }
 
 int tt_ring_writer_close(struct tt_ring_writer *writer)

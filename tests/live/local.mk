@@ -13,6 +13,7 @@ LIVE_TESTS = \
 	tests/live/test_file_resize \
 	tests/live/test_file_storm \
 	tests/live/test_file_threads \
+	tests/live/test_fork \
 	tests/live/test_golden \
 	tests/live/test_helper \
 	tests/live/test_helper_denied \
