@@ -30,13 +30,13 @@ static bool is_sync_due(const struct tt_file *file, uint64_t end, int64_t now_ns
 static bool look(struct tti_duty *duty, const struct tti_look *look)
 {
 	struct tt_file *file = file_of(duty);
-	uint64_t end = tti_end_load(file->live.tail);
+	uint64_t end = tti_end_load(file->live.watched_tail);
 	bool moved = end != file->seen_end;
 
 	if (look->ticked)
-		tti_attend(duty, TTI_ATTEND_STAMP);
+		tti_duty_tick(duty, look->wall_ns);
 	if (moved && file->wake_us > 0)
-		tti_futex_wake(tti_end_futex(file->live.tail));
+		tti_futex_wake(tti_end_futex(file->live.watched_tail));
 	file->seen_end = end;
 	if (is_sync_due(file, end, look->now_ns) ||
 	    tti_populate_is_short(&file->live, end, LOAD(file->seen_populated)))
@@ -48,7 +48,7 @@ static bool is_still(const struct tti_duty *duty)
 {
 	const struct tt_file *file = file_of(duty);
 
-	return tti_end_load(file->live.tail) == file->seen_end;
+	return tti_end_load(file->live.watched_tail) == file->seen_end;
 }
 
 static int64_t patience_ns(const struct tti_duty *duty, const struct tti_look *look)

@@ -58,6 +58,10 @@ __attribute__((noinline, cold)) static int after_publish(struct tt_file *file)
 	uint32_t flags = tti_attention(duty);
 	bool helped = tti_crew_has(duty);
 
+	if (TTI_LIKELY(flags == TTI_ATTEND_STAMP)) {
+		tti_live_stamp_at(&file->live, tti_duty_ticked(duty));
+		return TT_OK;
+	}
 	tti_attended(duty, TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP | TTI_ATTEND_ROLL);
 	if (flags & TTI_ATTEND_ASLEEP)
 		tti_pulse_wake();

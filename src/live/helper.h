@@ -47,7 +47,9 @@ struct tti_duty_ops {
 
 struct tti_duty {
 	_Alignas(TTI_APART) _Atomic(uint32_t) attention; /* TTI_ATTEND_*; 0: quick */
-	_Atomic(uint64_t) turn; /* TTI_TURN_* or rows reserved; 0: nobody is at work */
+	_Atomic(uint64_t) turn;	  /* TTI_TURN_* or rows reserved; 0: nobody is at work */
+	_Atomic(int64_t) wall_ns; /* coarse clock, as of the pulse's last tick */
+	uint32_t ticks;		  /* the owner's: those that it met */
 	_Alignas(TTI_APART)
 		pthread_mutex_t work_mutex; /* one at a time does what may take long */
 	const struct tti_duty_ops *ops;
@@ -166,6 +168,21 @@ static inline void tti_attend(struct tti_duty *duty, uint32_t flags)
 static inline void tti_attended(struct tti_duty *duty, uint32_t flags)
 {
 	atomic_fetch_and_explicit(&duty->attention, ~flags, memory_order_acq_rel);
+}
+
+/* Pulse: the coarse clock went on.  The time is renewed though nobody attended to the last. */
+static inline void tti_duty_tick(struct tti_duty *duty, int64_t wall_ns)
+{
+	atomic_store_explicit(&duty->wall_ns, wall_ns, memory_order_relaxed);
+	tti_attend(duty, TTI_ATTEND_STAMP);
+}
+
+/* The owner, of TTI_ATTEND_STAMP: what the time is, without a look at the clock. */
+static inline int64_t tti_duty_ticked(struct tti_duty *duty)
+{
+	duty->ticks++;
+	tti_attended(duty, TTI_ATTEND_STAMP);
+	return atomic_load_explicit(&duty->wall_ns, memory_order_relaxed);
 }
 
 /* Helper: own the writer for a moment.  false: its thread is at work, or there is no

@@ -47,6 +47,10 @@ struct tti_live {
 
 	int fd; /* owned */
 	struct tti_npy npy;
+	/* tail and row_bytes for threads that look at the writer's file: reading the line that it
+	 * stores in would take that away from it */
+	tti_word *watched_tail;
+	uint64_t watched_row_bytes;
 	uint64_t capacity, data_off, tail_off, file_bytes;
 	uint64_t shown;	     /* reader: rows that may be shown, whatever the tail says */
 	struct tti_map map;  /* empty: by pread, or nothing to map */
@@ -248,7 +252,8 @@ static inline int tti_live_append(struct tti_live *live, const void *rows, uint6
 	return rc;
 }
 
-/* Bring update_timestamp up to the coarse clock. */
+/* Bring update_timestamp up to wall_ns; up to the coarse clock. */
+void tti_live_stamp_at(struct tti_live *live, int64_t wall_ns);
 void tti_live_stamp(struct tti_live *live);
 
 /* Overwrite rows [row, row + count), counted from 0 of the file, as one change.  Padding is

@@ -191,6 +191,8 @@ static int map_file(struct tti_live *live, bool writable, struct tt_error *err)
 	if (live->tail_words && live->aligned)
 		live->tail =
 			(tti_word *)(void *)((char *)live->map.addr + live->tail_off);
+	live->watched_tail = live->tail;
+	live->watched_row_bytes = live->row_bytes;
 	return TT_OK;
 }
 

@@ -107,7 +107,12 @@ void tti_live_put(const struct tti_live *live, const void *rows, uint64_t count)
 
 void tti_live_stamp(struct tti_live *live)
 {
-	uint64_t now = (uint64_t)tti_clock_coarse_ns() & ~TTI_STAMP_MASK;
+	tti_live_stamp_at(live, tti_clock_coarse_ns());
+}
+
+void tti_live_stamp_at(struct tti_live *live, int64_t wall_ns)
+{
+	uint64_t now = (uint64_t)wall_ns & ~TTI_STAMP_MASK;
 
 	if (live->tail_words == 5 && live->tail && now > tti_stamp_peek(live->tail))
 		tti_stamp_settle(live->tail, now);

@@ -11,7 +11,7 @@
 static inline bool tti_populate_is_short(const struct tti_live *live, uint64_t end,
 					 uint64_t populated)
 {
-	uint64_t at = live->data_off + end * live->row_bytes;
+	uint64_t at = live->data_off + end * live->watched_row_bytes;
 
 	return live->map.addr && populated < live->file_bytes &&
 	       populated < at + TTI_POPULATE_AHEAD / 2;

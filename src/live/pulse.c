@@ -40,7 +40,7 @@ static int64_t look_at_all(struct pulse *pulse)
 				pulse->moved_ns = look->now_ns;
 			duty->due_ns = look->now_ns + duty->period_ns;
 		} else if (look->ticked) {
-			tti_attend(duty, TTI_ATTEND_STAMP);
+			tti_duty_tick(duty, wall);
 		}
 		pulse->kicks = pulse->kicks || duty->kicked;
 		next = smaller(next, duty->due_ns);

@@ -10,6 +10,7 @@
 #include "base/num.h"
 
 #define STAMP_EVERY 64 /* publishes, without a helper: no clock call a row */
+#define TIMED_TICKS 16 /* of so many ticks of the coarse clock, one times its append */
 
 /* ---- The path of an append that has something to look at ---- */
 
@@ -20,6 +21,8 @@ uint32_t tti_writer_attend(struct tt_ring_writer *writer)
 
 	if (flags & TTI_ATTEND_CLAIMED)
 		tti_turn_wait(&writer->duty);
+	if (flags & TTI_ATTEND_STAMP)
+		writer->duty.ticks++;
 	if (flags & ~(TTI_ATTEND_CLAIMED | TTI_ATTEND_ALWAYS))
 		tti_attended(&writer->duty,
 			     TTI_ATTEND_ASLEEP | TTI_ATTEND_STAMP | TTI_ATTEND_ROLL);
@@ -126,8 +129,8 @@ static int append_some(struct tt_ring_writer *writer, const void *rows, uint64_t
 	return after_publish(writer, wanted, flags, err);
 }
 
-/* No clock is read a row: where every append comes here, some are timed.  One that syncs takes so
- * long that all are. */
+/* No clock is read a row: where every append comes here, some are timed, and one tick of the
+ * clock in TIMED_TICKS is let come here for that.  One that syncs takes so long that all are. */
 static bool is_timed(const struct tt_ring_writer *writer, uint32_t flags)
 {
 	return !(flags & TTI_ATTEND_ALWAYS) || writer->sync_ms == TT_SYNC_EACH ||
@@ -168,6 +171,19 @@ __attribute__((noinline, cold)) static int append_slowly(struct tt_ring_writer *
 	return rc;
 }
 
+/* Rows are in place, and the clock went on: nothing else of the slow path is needed for that. */
+static void stamp(struct tt_ring_writer *writer, struct tti_live *live)
+{
+	tti_live_stamp_at(live, tti_duty_ticked(&writer->duty));
+}
+
+/* Whether an append has more to attend to than a stamp. */
+static inline bool has_more(const struct tt_ring_writer *writer, uint32_t flags)
+{
+	return flags != 0 &&
+	       (flags != TTI_ATTEND_STAMP || writer->duty.ticks % TIMED_TICKS == 0);
+}
+
 /* What is not one row of a common size, with room for it and nothing to attend to. */
 __attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
 						  const void *rows, uint64_t count,
@@ -178,7 +194,7 @@ __attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
 		tti_attention(&writer->duty); /* a claim that ended may have rolled */
 	struct tti_live *live = tti_writer_live(writer);
 
-	if (TTI_UNLIKELY(flags != 0 ||
+	if (TTI_UNLIKELY(has_more(writer, flags) ||
 			 count - 1 >= live->limit - live->end)) /* 0 as well */
 		return append_slowly(writer, rows, count, done_out, err);
 	TTI_FAILPOINT("ring.append.quick");
@@ -186,6 +202,8 @@ __attribute__((noinline)) static int append_other(struct tt_ring_writer *writer,
 	tti_live_copy_many(live, live->at, rows, count);
 	TTI_FAILPOINT("ring.append.put");
 	tti_live_advance(live, count);
+	if (flags)
+		stamp(writer, live);
 	tti_turn_close(&writer->duty);
 	if (done_out)
 		*done_out = count;
@@ -256,7 +274,8 @@ TTI_ROW_PATH void *tt_ring_reserve(struct tt_ring_writer *writer, uint64_t count
 		return reserve_slowly(writer, count, got_out, err);
 	flags = tti_turn_open(&writer->duty, count);
 	live = tti_writer_live(writer);
-	if (TTI_UNLIKELY(flags != 0 || count - 1 >= live->limit - live->end))
+	if (TTI_UNLIKELY((flags & ~TTI_ATTEND_STAMP) != 0 ||
+			 count - 1 >= live->limit - live->end))
 		return reserve_slowly(writer, count, got_out, err);
 	*got_out = count;
 	return live->at;
@@ -293,12 +312,23 @@ __attribute__((noinline, cold)) static int publish_slowly(struct tt_ring_writer 
 	return rc;
 }
 
+/* Behind a quick reserve, with something to attend to. */
+__attribute__((noinline, cold)) static int published_other(struct tt_ring_writer *writer,
+							   uint64_t count)
+{
+	if (tti_attention(&writer->duty) != TTI_ATTEND_STAMP)
+		return published_slowly(writer, count);
+	stamp(writer, tti_writer_live(writer));
+	tti_turn_close(&writer->duty);
+	return TT_OK;
+}
+
 /* While rows were reserved the pulse may have gone to sleep: attention is loaded behind the
  * store of end. */
 static inline int published(struct tt_ring_writer *writer, uint64_t count)
 {
 	if (TTI_UNLIKELY(tti_attention(&writer->duty) != 0))
-		return published_slowly(writer, count);
+		return published_other(writer, count);
 	tti_turn_close(&writer->duty);
 	return TT_OK;
 }

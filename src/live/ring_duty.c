@@ -102,7 +102,7 @@ static bool look(struct tti_duty *duty, const struct tti_look *look)
 	bool moved = file->name != writer->seen_name || end != writer->seen_end;
 
 	if (look->ticked)
-		tti_attend(duty, TTI_ATTEND_STAMP);
+		tti_duty_tick(duty, look->wall_ns);
 	if (moved) {
 		if (writer->wake_us > 0)
 			wake_readers(writer);

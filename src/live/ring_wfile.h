@@ -28,8 +28,8 @@ struct tti_wfile {
 /* The finished or open file's rows, by another thread than the writer's (acquire). */
 static inline uint64_t tti_wfile_end(const struct tti_wfile *file)
 {
-	return file->live.tail
-		       ? tti_end_load(file->live.tail)
+	return file->live.watched_tail
+		       ? tti_end_load(file->live.watched_tail)
 		       : atomic_load_explicit(&file->slow_end, memory_order_acquire);
 }
 

@@ -45,6 +45,7 @@ LIVE_TESTS = \
 	tests/live/test_ring_time \
 	tests/live/test_ring_upkeep \
 	tests/live/test_status \
+	tests/live/test_tick \
 	tests/live/test_wait
 # a feed killed at random instants from outside
 LIVE_TESTS += tests/live/kill_storm
