@@ -272,9 +272,10 @@ makes_new "$mount"
 changes "$mount"
 nothing_changed
 # a reader there, and a feed that writes what it reads by another way
-"$ticktail" tail o/r -f -n 0 >followed 2>follow.words &
+"$ticktail" tail o/r -f -n 1 >followed 2>follow.words &
 reader=$!
 sees() { [ "$(tail -n 1 followed)" = "$1" ]; }
+wait_for 20 sees "$("$ticktail" read o/r | tail -n 1)" # what it has before it does not follow
 "$ticktail" append other/r one --columns value -q
 wait_for 20 sees 100 && ok "$stage: a reader sees what comes" || not_ok "$stage: a reader" "$(cat followed follow.words)"
 kill $reader
