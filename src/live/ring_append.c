@@ -244,12 +244,15 @@ __attribute__((noinline, cold)) static void *reserve_slowly(struct tt_ring_write
 							    struct tt_error *err)
 {
 	struct tti_duty *duty = &writer->duty;
+	uint32_t flags;
 	int rc;
 
 	*got_out = 0;
 	tti_turn_open(duty, TTI_TURN_WORKING);
-	if (tti_writer_attend(writer) & TTI_ATTEND_ASLEEP)
+	flags = tti_writer_attend(writer);
+	if (flags & TTI_ATTEND_ASLEEP)
 		tti_pulse_wake();
+	tti_attend(duty, flags & TTI_ATTEND_STAMP); /* the publish changes the file */
 	rc = count > 0 ? make_room(writer, count, err)
 		       : tti_fail(err, TT_E_RANGE, "%s: nothing to reserve",
 				  writer->ring.path);

@@ -139,6 +139,34 @@ START_TEST(a_tick_while_rows_are_reserved_is_met_by_their_publish)
 }
 END_TEST
 
+/* Each append and each reserve looks at everything. */
+START_TEST(ticks_are_met_where_each_row_wakes)
+{
+	struct tt_ring_writer *writer;
+
+	create_ring("r", 100, 3);
+	writer = open_with("r", TT_SYNC_NONE, TT_WAKE_EACH);
+	put_rows(writer, 0, 1);
+	stop_threads();
+	for (int64_t i = 1; i < 20; i += 2) {
+		int64_t before;
+
+		UNTIL(stamp_of(tti_clock_coarse_ns()) >
+		      tti_stamp_peek(tti_writer_live(writer)->tail));
+		before = tti_clock_coarse_ns();
+		tti_duty_tick(&writer->duty, before);
+		fill(writer, i, 1, 1);
+		ck_assert_uint_ge(tti_stamp_peek(tti_writer_live(writer)->tail),
+				  stamp_of(before));
+		ck_assert_uint_eq(tti_attention(&writer->duty), TTI_ATTEND_ALWAYS);
+		put_rows(writer, i + 1, 1);
+	}
+	start_threads();
+	tt_ring_writer_close(writer);
+	check_rows("r", 21);
+}
+END_TEST
+
 START_TEST(time_is_that_of_the_last_tick_and_goes_on_only)
 {
 	struct tt_ring_writer *writer = open_calm();
@@ -245,6 +273,7 @@ int main(void)
 	const TTest *const tests[] = {
 		each_way_to_append_takes_the_time,
 		a_tick_while_rows_are_reserved_is_met_by_their_publish,
+		ticks_are_met_where_each_row_wakes,
 		time_is_that_of_the_last_tick_and_goes_on_only,
 		some_ticks_time_their_append,
 		a_tick_hides_nothing_else,
