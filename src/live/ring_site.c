@@ -15,6 +15,7 @@
 #include "base/failpoint.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "format/settings.h"
 
 int tti_site_find(struct tti_site *site, const char *path, struct tt_error *err)
 {
@@ -34,6 +35,12 @@ int tti_site_find(struct tti_site *site, const char *path, struct tt_error *err)
 		return site->parent;
 	if (name[0] == '\0' || fstatat(site->parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return tti_fail_sys(err, -EEXIST, path, NULL);
+	if (fstatat(site->parent, TTI_SETTINGS_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return tti_fail(
+			err, TT_E_UNSUPPORTED,
+			"%s: lies in a ring, whose directory is for its own files; "
+			"name a place beside it",
+			path);
 	if (snprintf(site->name, sizeof(site->name), "%s", name) > NAME_MAX ||
 	    snprintf(site->tmp, sizeof(site->tmp), ".%s.new-%d", name, (int)getpid()) >
 		    NAME_MAX)

@@ -13,7 +13,7 @@ struct tti_site {
 	int parent, dirfd; /* owned; dirfd is the temporary directory */
 };
 
-/* -EEXIST when the place is taken. */
+/* -EEXIST when the place is taken, TT_E_UNSUPPORTED in a ring with settings. */
 int tti_site_find(struct tti_site *site, const char *path, struct tt_error *err);
 /* Make the temporary directory, without what was left there by one who died. */
 int tti_site_begin(struct tti_site *site, struct tt_error *err);

@@ -90,6 +90,10 @@ is "has its rows and capacity" "$(rows b.npy) $(key b.npy capacity)" "$(rows f.n
 exits 1 "backup onto something" "$ticktail" backup f.npy b.npy
 exits 0 "backup of a ring" "$ticktail" backup r rb
 is "has its rows" "$(rows rb)" "$(rows r)"
+before=$(find r | sort)
+exits 1 "backup of a ring into itself" "$ticktail" backup r r/copy
+exits 1 "a ring within a ring" "$ticktail" create r/in --rolling --dtype i8 --capacity 8 --keep 2
+is "leaves nothing there" "$(find r | sort)" "$before"
 (umask 077 && "$ticktail" create p.npy --dtype i8 --capacity 8 &&
 	"$ticktail" create pr --rolling --dtype i8 --capacity 8 --keep 2) >/dev/null
 (umask 022 && "$ticktail" backup p.npy pb.npy && "$ticktail" backup pr prb) >/dev/null
