@@ -230,7 +230,7 @@ TTI_ROW_PATH int tt_ring_append(struct tt_ring_writer *writer, const void *rows,
 	TTI_FAILPOINT("ring.append.put");
 	tti_live_advance_by(live, &next, 1);
 	tti_turn_close(&writer->duty);
-	if (done_out)
+	if (TTI_UNLIKELY(done_out != NULL)) /* of one row the status tells as much */
 		*done_out = 1;
 	return TT_OK;
 }
