@@ -8,7 +8,11 @@
  *
  * Cases: the library with its threads, without them, with a sync each second, with an archiver
  * running beside it; and the baseline, a sparse file of this program's own that is mapped, copied
- * into and published, and replaced by the next when it is full. */
+ * into and published, and replaced by the next when it is full.
+ *
+ * The sides take turns in windows.  A tail is what the machine takes away for a while, and how
+ * much that is changes from one minute to the next: two sides are compared within each round, and
+ * the round with the median ratio counts.  Quantiles and plots are of all windows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,6 +22,8 @@
 #include <unistd.h>
 
 #include "bench.h"
+
+enum { MAX_ROUNDS = 99 };
 
 static double option_seconds = 90, option_rounds = 3, option_rate = 100000,
 	      option_rate2 = 1000;
@@ -41,7 +47,7 @@ static const struct {
 	bool no_helper, archive;
 } sides[SIDES] = {
 	[SPARSE] = { "sparse file without helper", TT_SYNC_NONE, true, false },
-	[FLOOR] = { "bare memcpy at the same times", TT_SYNC_NONE, true, false },
+	[FLOOR] = { "bare memcpy at the same rate", TT_SYNC_NONE, true, false },
 	[HELPER] = { "no sync", TT_SYNC_NONE, false, false },
 	[NO_HELPER] = { "no sync, no helper", TT_SYNC_NONE, true, false },
 	[HELPER_SYNC] = { "sync 1 s", 1000, false, false },
@@ -49,6 +55,7 @@ static const struct {
 	[HELPER_ARCHIVE] = { "sync 1 s, archiver beside it", 1000, false, true },
 };
 
+/* What a side did in one window; in all of them. */
 struct result {
 	struct bench_hist hist;
 	uint64_t rolls;
@@ -317,43 +324,85 @@ struct pair {
 	const char *against;
 };
 
-static void emit(const struct pair *pair, double rate, struct result *results)
+static struct result *at(struct result *windows, int round, int side)
 {
-	struct result *ours = &results[pair->ours], *other = &results[pair->other];
-	double p999 = (double)bench_quantile(&ours->hist, 0.999);
+	return &windows[round * SIDES + side];
+}
+
+/* All windows of one side. */
+static struct result sum(struct result *windows, int side)
+{
+	struct result total;
+
+	memset(&total, 0, sizeof(total));
+	for (int round = 0; round < (int)option_rounds; round++) {
+		const struct result *window = at(windows, round, side);
+
+		bench_merge(&total.hist, &window->hist);
+		total.rolls += window->rolls;
+		total.others_cpu_ns += window->others_cpu_ns;
+		total.spent_ns += window->spent_ns;
+		total.threads = window->threads;
+	}
+	return total;
+}
+
+static double tail(struct result *windows, int round, int side)
+{
+	return (double)bench_quantile(&at(windows, round, side)->hist, 0.999);
+}
+
+static void emit(const struct pair *pair, double rate, struct result *windows)
+{
+	static struct result ours, other;
+	struct bench_pair rounds[MAX_ROUNDS], median;
 	char name[128];
 
+	for (int i = 0; i < (int)option_rounds; i++)
+		rounds[i] = (struct bench_pair){ tail(windows, i, pair->ours),
+						 tail(windows, i, pair->other) };
+	median = bench_median_pair(rounds, (size_t)option_rounds);
+	ours = sum(windows, pair->ours);
+	other = sum(windows, pair->other);
 	snprintf(name, sizeof(name), "%.0f rows/s, %s", rate, sides[pair->ours].name);
-	bench_open(&(struct bench_result){
-		"append_rate", name, "L4", "ns at p99.9", pair->against, p999,
-		(double)bench_quantile(&other->hist, 0.999), pair->goal, true, false });
+	bench_open(&(struct bench_result){ "append_rate", name, "L4", "ns at p99.9",
+					   pair->against, median.ours, median.other,
+					   pair->goal, true, false });
 	bench_number("seconds", option_seconds);
+	bench_number("rounds", option_rounds);
 	bench_number("rate", rate);
-	bench_number("rolls", (double)ours->rolls);
-	bench_quantiles("latency_ns", &ours->hist);
-	bench_quantiles("other_latency_ns", &other->hist);
-	bench_number("library_threads", ours->threads);
+	bench_number("rolls", (double)ours.rolls);
+	bench_quantiles("latency_ns", &ours.hist);
+	bench_quantiles("other_latency_ns", &other.hist);
+	bench_number("library_threads", ours.threads);
 	bench_number("library_cpu_percent",
-		     100 * (double)ours->others_cpu_ns / (double)(ours->spent_ns + 1));
+		     100 * (double)ours.others_cpu_ns / (double)(ours.spent_ns + 1));
 	bench_text("fs", bench_fs(bench_dir(false)));
 	bench_text("pinned",
 		   bench_pinned("writer first, the library's threads and the archiver "
 				"second"));
-	bench_curve("curve", &ours->hist);
-	bench_curve("other_curve", &other->hist);
+	bench_curve("curve", &ours.hist);
+	bench_curve("other_curve", &other.hist);
 	bench_close();
 }
 
-/* The tail over the middle of one side: p99.9 at most 20 times p50. */
-static void emit_spread(double rate, struct result *result)
+/* The tail over the middle of one side. */
+static void emit_spread(double rate, struct result *windows, int side, double goal)
 {
+	struct bench_pair rounds[MAX_ROUNDS], median;
 	char name[128];
 
-	snprintf(name, sizeof(name), "%.0f rows/s, no sync: p99.9 over p50", rate);
+	for (int i = 0; i < (int)option_rounds; i++)
+		rounds[i] = (struct bench_pair){
+			tail(windows, i, side),
+			(double)bench_quantile(&at(windows, i, side)->hist, 0.5)
+		};
+	median = bench_median_pair(rounds, (size_t)option_rounds);
+	snprintf(name, sizeof(name), "%.0f rows/s, %s: p99.9 over p50", rate,
+		 sides[side].name);
 	bench_open(&(struct bench_result){ "append_rate", name, "L4", "ns", "its own p50",
-					   (double)bench_quantile(&result->hist, 0.999),
-					   (double)bench_quantile(&result->hist, 0.5), 20,
-					   false, false });
+					   median.ours, median.other, goal, false,
+					   false });
 	bench_close();
 }
 
@@ -361,21 +410,23 @@ static void run_rate(double rate, bool archive)
 {
 	static const struct pair pairs[] = {
 		{ HELPER, SPARSE, 10, "sparse file without helper" },
-		{ FLOOR, HELPER, 0, "no sync: its tail is the machine's part of that" },
+		{ FLOOR, SPARSE, 0, "sparse file without helper" },
 		{ NO_HELPER, SPARSE, 0, "sparse file without helper" },
 		{ HELPER_SYNC, NO_HELPER_SYNC, 10, "the same without helper" },
 		{ HELPER_ARCHIVE, HELPER_SYNC, 0, "the same without archiver" },
 	};
-	struct result *results = bench_shared(sizeof(struct result) * SIDES);
+	size_t bytes = sizeof(struct result) * SIDES * (size_t)option_rounds;
 	size_t count = sizeof(pairs) / sizeof(pairs[0]) - !archive;
+	struct result *windows = bench_shared(bytes);
 
 	for (int round = 0; round < (int)option_rounds; round++)
 		for (int side = 0; side < SIDES - !archive; side++)
-			run_side(side, rate, &results[side]);
+			run_side(side, rate, at(windows, round, side));
 	for (size_t i = 0; i < count; i++)
-		emit(&pairs[i], rate, results);
-	emit_spread(rate, &results[HELPER]);
-	munmap(results, sizeof(struct result) * SIDES);
+		emit(&pairs[i], rate, windows);
+	emit_spread(rate, windows, HELPER, 20);
+	emit_spread(rate, windows, FLOOR, 0);
+	munmap(windows, bytes);
 }
 
 int main(int argc, char **argv)
@@ -389,8 +440,10 @@ int main(int argc, char **argv)
 	};
 
 	bench_options(argc, argv, options, sizeof(options) / sizeof(options[0]));
-	if (option_rounds < 1 || option_seconds <= 0 || option_rate < 1)
-		bench_die("--rounds, --seconds and --rate must be positive");
+	if (option_rounds < 1 || option_rounds > MAX_ROUNDS || option_seconds <= 0 ||
+	    option_rate < 1)
+		bench_die("--rounds must be 1 to %d, --seconds and --rate positive",
+			  MAX_ROUNDS);
 	if (!option_ticktail)
 		bench_skip("append_rate", "archiver beside it", "no --ticktail PROGRAM");
 	run_rate(option_rate, option_ticktail != NULL);

@@ -40,7 +40,7 @@ arguments() {
 		case $1 in
 		append_latency) echo --repetitions 51 ;;
 		append_peers) echo --seconds 0.3 --rounds 5 ;;
-		append_rate) echo --seconds 6 --rounds 2 $archiver ;;
+		append_rate) echo --seconds 9 --rounds 3 $archiver ;;
 		roll_stall) echo --rolls 300 ;;
 		reader_latency) echo --seconds 1.5 --rounds 3 ;;
 		fanout) echo --seconds 8 --rounds 32 ;;
