@@ -313,9 +313,10 @@ struct tt_ring_prune_opts {
 struct tt_ring_pruned {
 	uint64_t files, rows, bytes; /* that went, or with dry_run would */
 	uint64_t refused;	     /* files that allow kept */
-	uint64_t unsynced;	     /* files kept for rows that are not on disk yet */
-	uint64_t left_bytes;	     /* on disk afterwards, the queue included */
-	uint64_t failed;	     /* files that could not be looked at or removed */
+	uint64_t
+		unsynced; /* files kept: one with rows not on disk yet, and those behind it */
+	uint64_t left_bytes; /* on disk afterwards, the queue included */
+	uint64_t failed;     /* files that could not be looked at or removed */
 };
 /* Works with no space left: nothing is made and nothing grows.  Readers that have a file open
  * keep its rows; those that come late are told how many they lost.  Runs beside the feed, not

@@ -293,7 +293,8 @@ static int prune_one(struct prune *prune, size_t i, struct tt_error *err)
 	if (rc < 0)
 		return pass_over(prune, item, &why);
 	file = describe(prune, &drop);
-	if (is_unsynced(&prune->ring, item, drop.end)) {
+	/* nor what is behind it, as a merged file that is on disk: no hole among the rows */
+	if (result->unsynced > 0 || is_unsynced(&prune->ring, item, drop.end)) {
 		result->unsynced++;
 		return TT_OK;
 	}

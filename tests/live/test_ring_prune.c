@@ -172,6 +172,35 @@ START_TEST(rows_that_a_sync_must_reach_stay)
 }
 END_TEST
 
+static bool but_one(void *ctx, const struct tt_ring_file *file)
+{
+	return file->name != *(const uint64_t *)ctx;
+}
+
+/* A merged file is on disk, whatever the mark says. */
+START_TEST(what_lies_behind_such_rows_stays_too)
+{
+	struct tt_ring_pruned pruned;
+	struct tt_ring_info info;
+	uint64_t merged;
+
+	create_ring("r", 4, 2);
+	fill_ring("r", 0, 32); /* 8 files */
+	info = ring_info("r");
+	OK(tt_ring_merge("r", 0, but_one, &info.files[1].name, &merged, &err));
+	ck_assert_uint_gt(merged, 0);
+	put_mark(info.files[0].name, 4);
+	OK(tt_ring_prune("r", NULL, &pruned, &err));
+	ck_assert_uint_eq(pruned.rows, 4);
+	ck_assert_uint_eq(pruned.unsynced, 2);
+	put_mark(info.files[7].name, 0);
+	OK(tt_ring_prune("r", NULL, &pruned, &err));
+	ck_assert_uint_eq(pruned.rows, 20);
+	ck_assert_uint_eq(pruned.unsynced, 0);
+	tt_ring_info_free(&info);
+}
+END_TEST
+
 /* The ring's policy is none; what counts is whether the last writer synced. */
 START_TEST(without_syncs_nothing_is_waited_for)
 {
@@ -351,6 +380,7 @@ int main(void)
 		age_is_that_of_the_next_file,
 		what_is_refused_stays,
 		rows_that_a_sync_must_reach_stay,
+		what_lies_behind_such_rows_stays_too,
 		without_syncs_nothing_is_waited_for,
 		readers_keep_their_rows_and_count_the_rest,
 		merged_files_go_with_all_their_parts,
